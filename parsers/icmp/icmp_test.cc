@@ -66,7 +66,7 @@ TEST(Icmp, EitherHostMaySendRequests) {
 TEST(Icmp, ReportsOneSidedAndRepeatedEchoes) {
   EXPECT_EQ(seen({testing::icmp_frame(kB, kA, echo(0, 7, 1), kStart)}, {"type", "rtt_ns", "partial"}),
             Lines{"10.0.0.1>10.0.0.2 0 - response"});
-  // Endless requests, one per second without a reply, are reported after ten seconds.
+  // Requests without replies, one per second, are reported after ten seconds.
   std::vector<Frame> frames;
   for (uint16_t i = 0; i < 30; ++i) frames.push_back(testing::icmp_frame(kA, kB, echo(8, 7, i), kStart + i * kSecond));
   Harness harness({"icmp"});

@@ -29,7 +29,7 @@ struct Message {
   Quoted quoted;                  // set for errors
 };
 
-// `bytes` begin with the message's type. Returns false if there are too few of them for a message.
+// Reads a message that begins with its type. Returns false if there are too few bytes for a message.
 bool read(std::span<const uint8_t> bytes, bool is_v6, Message* message);
 
 }  // namespace tapline::icmp

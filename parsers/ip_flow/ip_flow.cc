@@ -7,7 +7,7 @@
 namespace tapline {
 namespace {
 
-// IANA's keywords, in lower case, of the protocols that occur in practice.
+// IANA's keywords, in lower case, for the protocols that occur in practice.
 constexpr std::array<std::pair<uint8_t, std::string_view>, 22> kNames = {
     {{1, "icmp"},        {2, "igmp"},   {4, "ipv4"},      {8, "egp"},         {17, "udp"},  {33, "dccp"},
      {41, "ipv6"},       {46, "rsvp"},  {47, "gre"},      {50, "esp"},        {51, "ah"},   {58, "ipv6-icmp"},
@@ -21,7 +21,7 @@ class IpFlow final : public Parser {
     static const Schema schema = {
         .name = "ip_flow",
         .description =
-            "Endpoints and protocol of each flow that is not TCP, once in each second in which it has packets",
+            "Endpoints and protocol of each flow other than TCP, once in each second in which it has packets",
         .layer = Layer::kTransport,
         .fields = {{"protocol", FieldType::kString, "",
                     "udp, icmp, sctp, gre, esp, …, or its number; gre-dtls: GRE in UDP, encrypted"}},
@@ -47,7 +47,7 @@ class IpFlow final : public Parser {
  private:
   struct State {
     int64_t next_interval_ns;  // start of the interval in which the flow is next reported
-    uint64_t reported;         // queries that were given the flow in this interval
+    uint64_t reported;         // queries to which the flow was reported in this interval
   };
 
   void emit(const Packet& packet, Emitter& out) {

@@ -250,7 +250,7 @@ constexpr std::string_view kErrors[] = {
     "SHARE_SESSION_LIMIT_REACHED",
 };
 
-// Takes bytes off the front of a body. Once a field does not fit, all later ones fail.
+// Reads a body from front to back. Once a field does not fit, all later ones fail.
 class Body {
  public:
   Body(std::string_view bytes, bool flexible) : bytes_(bytes), flexible_(flexible) {}
@@ -271,7 +271,7 @@ class Body {
     return failed_ ? int16_t{0} : static_cast<int16_t>(big_endian_16(unsigned_of(taken)));
   }
   std::string_view string() { return take(length(2)); }
-  // Elements of an array; none if it is null.
+  // The number of elements of an array; 0 if it is null.
   uint32_t count() { return length(4); }
   void tags() {
     if (!flexible_) return;

@@ -5,17 +5,18 @@
 
 namespace tapline::kafka {
 
-// A kind of request, by its key. `latest` is the last version whose bodies are read: for later ones only the header is.
+// A kind of request, by its key. `latest` is the last version whose bodies are read; of later versions, only the header
+// is read.
 //
 // A path of steps locates a body's topic and error. The steps are executed in order while bytes remain:
 //
 //   1 2 4 8   an integer of that many bytes        s   a string, null or not          u   a UUID
-//   A         the acks of a Produce, an int16: 0 = it is never answered
+//   A         the acks of a Produce, an int16: 0 = it gets no response
 //   T  U      the topic's name, or its UUID        E   an error code; the first that is not 0 counts
 //   [         an array, whose first element is entered; its length counts as the number of topics if T or U
 //             comes next
 //   ( )       an array, whose elements are all skipped
-//   @a  @a-b  after a step: only in versions from a (to b)
+//   @a  @a-b  after a step: only in versions since a (up to b)
 //
 // Since version `flexible`, lengths are varints, and structures end with tagged fields.
 struct Api {
@@ -34,7 +35,7 @@ inline constexpr int16_t kProduceKey = 0, kControlledShutdownKey = 7, kSaslHands
 // Null if there is no such key.
 const Api* api_of(int16_t key);
 
-// "NONE", "UNKNOWN_TOPIC_OR_PARTITION", ...; empty for unknown codes.
+// The name of a code, such as "NONE" or "UNKNOWN_TOPIC_OR_PARTITION"; empty for unknown codes.
 std::string_view name_of_error(int16_t code);
 
 // The results of following a path. Views point into the body.
@@ -46,7 +47,7 @@ struct Findings {
   int16_t error = 0;
   bool acks_known = false;
   int16_t acks = 0;
-  bool whole = false;  // there were enough bytes, and none contradicted the path
+  bool whole = false;  // true if there were enough bytes, and none contradicted the path
 };
 
 // Reads a body of this version up to the end of the bytes.

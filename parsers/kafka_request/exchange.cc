@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint64_t kMaxSeekBytes = 1 << 20;
 constexpr size_t kKeptEarlyBytes = 256;
-constexpr size_t kMaxEarly = 4;  // answers accepted before any request
+constexpr size_t kMaxEarly = 4;  // responses accepted before any request
 
 std::string_view message_of(std::string_view bytes, uint64_t message) {
   return bytes.substr(0, std::min<uint64_t>({message, bytes.size(), kLookedAtBytes}));
@@ -184,8 +184,8 @@ void Exchange::begin(Side side, const RequestHead& head, std::string_view bytes,
   sink_->on_transaction(&request, nullptr);
 }
 
-// Two open requests have the same number, so it is unclear which of them is answered until the client has counted up
-// for a while.
+// Two open requests have the same number, so it is unclear to which of them a response belongs until the client has
+// counted up for a while.
 void Exchange::note_id(int32_t id) {
   if (distrust_ > 0) distrust_ = int64_t{id} == int64_t{latest_id_} + 1 ? distrust_ - 1 : kDistrusted;
   latest_id_ = id;
@@ -233,7 +233,7 @@ void Exchange::read_error(const Request& request, std::string_view bytes, Respon
   response.error = findings.error;
 }
 
-// Skips the rest of the message after the seen bytes.
+// Skips the rest of the message after the bytes that were seen.
 Unit Exchange::take(Side side, uint64_t message, size_t seen, const Segment& first) {
   if (seen < message) return Unit::taken(seen, message - seen);
   close(side, first.offset + message, readers_[side].time_ns());
@@ -250,7 +250,7 @@ void Exchange::close(Side side, uint64_t end, int64_t time_ns, bool complete) {
   }
 }
 
-// A response while no client is known. It is not reported, because its number carries no information.
+// Handles a response while no client is known. It is not reported, because its number carries no information.
 Unit Exchange::unasked(std::string_view bytes) const {
   if (bytes.size() < kResponseHeadBytes) return Unit::more(kResponseHeadBytes);
   const uint64_t message = message_bytes(bytes);
@@ -258,7 +258,7 @@ Unit Exchange::unasked(std::string_view bytes) const {
   return stepped_over(bytes, message);
 }
 
-// Tokens are answered one by one, and are not reported: they contain passwords.
+// True for a token. Each token gets a response, and tokens are not reported, since they contain passwords.
 bool Exchange::is_token(std::string_view bytes) const {
   if (!raw_tokens_ || bytes.size() < kLengthBytes || message_bytes(bytes) > kMaxTokenBytes) return false;
   return bytes.size() < kResponseHeadBytes || pairing_.find_request(int32_at(bytes, kLengthBytes)) == nullptr;
@@ -272,7 +272,7 @@ Unit Exchange::token(Side side, std::string_view bytes) {
 
 void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t time_ns) { close(side, end_offset, time_ns); }
 
-// A message begins with its length, so its end is known even if it was cut off.
+// A message begins with its length, so its end is known even if it was cut.
 Unit Exchange::on_cut(Side side, std::string_view bytes, const Segment& first, bool /*in_packet*/) {
   RequestHead head;
   size_t wanted = 0;

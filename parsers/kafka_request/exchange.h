@@ -39,8 +39,8 @@ struct Response : ResponseHalf {
 // Reads both sides of one connection to a Kafka broker.
 //
 // A connection is Kafka's once a request was read whose examined fields are all plausible and include a text, or a
-// response with the number of a request. Requests without any text (an empty client id, no topic) are reported once
-// they are answered. The handshake identifies the client; otherwise responses must not be mistaken for requests, and
+// response with the number of a request. Requests without any text (an empty client ID, no topic) are reported once
+// they have a response. The handshake identifies the client; otherwise responses must not be mistaken for requests, and
 // the first 17 of a connection look like the head of a Produce.
 class Exchange {
  public:
@@ -50,7 +50,7 @@ class Exchange {
   static constexpr bool kResponsesHaveNumbers = true;
 
   void start_in_middle(Side side);
-  // The side that opened the connection: brokers never send requests.
+  // Sets the side that opened the connection, which is the client: brokers never send requests.
   void set_client(Side side) { expected_ = side; }
   ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
   ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
@@ -105,11 +105,11 @@ class Exchange {
   int expected_ = -1;  // the side that opened the connection
   int client_ = -1;    // the side, once a request was seen
   bool confirmed_ = false;
-  uint32_t distrust_ = 0;  // requests until numbers are evidence again, since they repeated
+  uint32_t distrust_ = 0;  // number of requests until correlation IDs are evidence again, after a repeated one
   int32_t latest_id_ = 0;
-  bool middle_[2] = {};  // not all of the side was captured
+  bool middle_[2] = {};  // true if not all of the side was captured
   bool ended_[2] = {};
-  // SaslHandshake in version 0 is followed by tokens without a header.
+  // True after SaslHandshake version 0, which is followed by tokens without a header.
   bool raw_tokens_ = false;
   uint32_t tokens_unanswered_ = 0;
 };

@@ -124,7 +124,7 @@ TEST(KafkaRequest, FlexibleVersionsAndTopicIds) {
             (Lines{"Produce MDEyMzQ1Njc4OWFiY2RlZg 1 UNKNOWN_TOPIC_ID 42 33 ", "Metadata a 2 - 56 - request"}));
 }
 
-TEST(KafkaRequest, ErrorsBehindBrokersOfMetadata) {
+TEST(KafkaRequest, ErrorsAfterTheBrokersInMetadata) {
   const std::string broker = number(1, 4) + text("host") + number(9092, 4) + number(-1, 2);
   const std::string metadata_response = number(0, 4) + number(2, 4) + broker + broker + text("cluster") + number(1, 4) +
                                         number(1, 4) + number(3, 2) + text("t") + number(0, 1) + number(0, 4);
@@ -277,8 +277,8 @@ std::string name_of(const nlohmann::json& row) {
          row["correlation_id"].dump();
 }
 
-// The clients' logs of their requests match the tuples. Of the clients, only librdkafka logs sizes; those of responses
-// exclude the length and the number.
+// The clients' logs of their requests match the tuples. Of the clients, only librdkafka logs sizes, and the sizes of
+// responses exclude the length and the number.
 TEST(KafkaRequest, MatchesTheLogOfTheClients) {
   const std::string folder = TAPLINE_SOURCE_DIR "/parsers/kafka_request/captures/";
   Harness run({"kafka_request"});
@@ -292,7 +292,7 @@ TEST(KafkaRequest, MatchesTheLogOfTheClients) {
     ASSERT_NE(it, seen.end()) << line;
     const testing::Tuple& tuple = *it->second;
     EXPECT_EQ(tuple["partial"], "") << line;
-    // Other requests without a response in the log were answered after the client had closed.
+    // Other requests without a response in the log got one after the client had closed.
     const bool never = !row["answered"].get<bool>() && row["api"] == "Produce";
     EXPECT_EQ(tuple["error"] == "unanswered", never) << line;
     unanswered += never;

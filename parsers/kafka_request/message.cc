@@ -8,7 +8,7 @@ namespace tapline::kafka {
 namespace {
 
 constexpr size_t kFixedBytes = 14;  // up to the client id's text
-// Newer brokers use versions that are unknown here.
+// Versions up to this many above the known ones are accepted, since newer brokers use them.
 constexpr int16_t kNewerVersions = 4;
 constexpr int16_t kMaxClientIdBytes = 512;
 
@@ -20,8 +20,7 @@ bool is_text(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<uint8_t>(c) >= 0x20 && c != 0x7f; });
 }
 
-// Tagged fields are almost always empty, one byte of 0; other ones are not parsed, so the data after them are not
-// found.
+// Tagged fields are almost always empty (one byte of 0). Others are not parsed, so the data after them are not found.
 size_t behind_tags(std::string_view bytes, size_t offset) {
   return offset < bytes.size() && bytes[offset] == 0 ? offset + 1 : 0;
 }

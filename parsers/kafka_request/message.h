@@ -7,11 +7,11 @@
 
 namespace tapline::kafka {
 
-// Both directions: length (int32, excludes itself), then for requests api key (int16), version (int16), correlation id
-// (int32), client id (int16 and text, or -1), tagged fields in flexible versions; for responses correlation id, and
-// tagged fields in flexible versions of all but ApiVersions.
+// Layout in both directions: length (int32, excludes itself), then for requests api key (int16), version (int16),
+// correlation id (int32), client id (int16 and text, or -1), tagged fields in flexible versions; for responses
+// correlation id, and tagged fields in flexible versions of all but ApiVersions.
 inline constexpr size_t kLengthBytes = 4, kResponseHeadBytes = 8;
-// Messages are examined up to here: header, acks, the first topic, the first errors.
+// Messages are examined up to this length: header, acks, the first topic, the first errors.
 inline constexpr size_t kLookedAtBytes = 1024;
 // The broker's default limit for a request (socket.request.max.bytes). Responses may be as long as the client requests.
 inline constexpr uint32_t kMaxRequestBytes = 100 << 20;
@@ -29,14 +29,14 @@ struct RequestHead {
 
 enum class ParseResult : uint8_t { kMore, kRequest, kNone };
 
-// kMore: this may become a request, but *wanted bytes are needed to decide.
+// Reads a request's header. kMore: this may become a request, but *wanted bytes are needed to decide.
 ParseResult parse_request(std::string_view bytes, RequestHead* head, size_t* wanted);
 
-// REQUIRES: kLengthBytes readable.
+// REQUIRES: kLengthBytes readable bytes.
 uint32_t message_bytes(std::string_view bytes);
 int32_t int32_at(std::string_view bytes, size_t offset);
 
-// The body after a response's correlation id and tagged fields.
+// Returns the body after a response's correlation ID and tagged fields.
 std::string_view response_body(std::string_view bytes, int16_t key, bool flexible);
 
 }  // namespace tapline::kafka

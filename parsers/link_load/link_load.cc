@@ -31,10 +31,10 @@ using rates::SequenceTracker;
 // A place is a tap or, if the tap's switch marks the copies with their ports or its routes are known, a port of that
 // switch: the ports share the tap's mirror port, and each has a separate load. There is a sum for each place and each
 // set of queries that want its packets. This parser has a separate table of flows: a flow that several taps show is
-// followed at each of them, for which a connection has no room.
+// followed at each of them, and a connection has no room for that.
 //
-// While a query asks for the flows of links with high loads (`flows_above`), each of its packets is also added to a
-// table of flows (LinkFlows).
+// If a query requests the flows of links with high loads (`flows_above`), each of its packets is also added to a table
+// of flows (LinkFlows).
 class LinkLoad final : public Parser {
  public:
   explicit LinkLoad(uint32_t max_flows) : flows_(max_flows, Forget{&sums_}) { sums_.reserve(kMaxSums); }
@@ -95,32 +95,32 @@ class LinkLoad final : public Parser {
   static constexpr int64_t kNever = INT64_MIN;
   static constexpr uint32_t kMaxSums = 1024;
   static constexpr uint32_t kMaxLinkFlows = 4096;
-  static constexpr uint32_t kMaxStep = 1 << 30;  // between two acknowledgements: RFC 7323 section 2.3
+  static constexpr uint32_t kMaxStep = 1 << 30;  // maximum between two acknowledgements (RFC 7323 section 2.3)
 
   struct OfTap {
     int64_t begin_ns = kNever;  // start of the interval, or of its observed part
     rates::QueueDelay earlier_delay;
-    std::array<uint32_t, 16> latest_sums = {};  // by the last bits of the port: in sums_, from 1; 0: none
+    std::array<uint32_t, 16> latest_sums = {};  // by the last bits of the port: index in sums_, from 1; 0: none
   };
   using Tap = rates::MirrorTaps<OfTap>::Tap;
   struct Place {
     uint8_t tap = 0;
     uint16_t port = 0;       // 0: unknown
-    uint32_t first_sum = 0;  // in sums_, from 1
+    uint32_t first_sum = 0;  // index in sums_, from 1
   };
   struct Sum {
-    uint32_t place = 0;    // in places_
+    uint32_t place = 0;    // index in places_
     uint32_t next = 0;     // the place's next sum, from 1
     uint64_t queries = 0;  // 0: not in use
     LinkSum sum;
   };
-  // By side: the flow's two directions share an entry, since each acknowledges the other one's data.
+  // A flow's two directions share an entry (indexed by side), since each one acknowledges the other's data.
   struct FollowedFlow {
     SequenceTracker trackers[2];
     LinkShare shares[2];
     uint32_t acknowledged[2] = {};  // latest acknowledgement of a side that has sent nothing, ...
     bool acknowledges[2] = {};      // ... if the other side has acknowledged something
-    uint32_t sums[2] = {};          // in sums_, from 1; 0: no packet of the side
+    uint32_t sums[2] = {};          // index in sums_, from 1; 0: no packet of the side
   };
   struct Forget {
     std::vector<Sum>* sums;
@@ -205,7 +205,7 @@ class LinkLoad final : public Parser {
     return followed;
   }
 
-  // Index in sums_, from 1; 0 if there is no room for another one.
+  // Returns an index in sums_, from 1, or 0 if there is no room for another sum.
   uint32_t sum_of(const Packet& packet, uint16_t port, OfTap* tap, Emitter& out) {
     uint32_t& latest = tap->latest_sums[port % tap->latest_sums.size()];
     if (latest != 0 && sums_[latest - 1].queries == packet.queries) [[likely]] {
@@ -238,7 +238,7 @@ class LinkLoad final : public Parser {
     return unused;
   }
 
-  // Index in places_, or its size if the place is new.
+  // Returns an index in places_, or the size of places_ if the place is new.
   uint32_t place_of(uint8_t tap, uint16_t port) const {
     const auto same = [&](const Place& place) { return place.tap == tap && place.port == port; };
     return static_cast<uint32_t>(std::find_if(places_.begin(), places_.end(), same) - places_.begin());
@@ -256,8 +256,8 @@ class LinkLoad final : public Parser {
     return intervals_;
   }
 
-  // Emits the load of every place that has shown a packet, to those of the queries that want any. A port has loads for
-  // the queries that have seen a packet of it: switches may copy no packets of it for later ones.
+  // Emits the load of every place that has shown a packet to those of the queries that want it. A port has loads only
+  // for the queries that have seen a packet of it, since switches may copy none of its packets for other queries.
   void report(int64_t now_ns, uint64_t queries, Emitter& out) {
     uint64_t all = 0;
     for (const Sum& sum : sums_) all |= sum.queries;
@@ -309,36 +309,35 @@ class LinkLoad final : public Parser {
   std::vector<MirrorInterval> intervals_;
   rates::FlowTable<FollowedFlow, Forget> flows_;
   uint64_t flow_queries_ = 0;              // queries with `flows_above`
-  std::unique_ptr<LinkFlows> link_flows_;  // null if there are none
+  std::unique_ptr<LinkFlows> link_flows_;  // null if there are no such queries
 };
 
 const Schema& LinkLoad::schema() const {
   static const Schema schema = {
       .name = "link_load",
-      .description =
-          "Load that each tap shows of a switch or a port, with bounds even if copies of packets are missing",
+      .description = "Load of a switch or a port that a tap shows, with bounds even if copies of packets are missing",
       .layer = Layer::kTransport,
       .fields =
           {optional({"switch", FieldType::kString, "", "The switch that made the copies, as the tap is named"}),
            optional({"port", FieldType::kString, "",
-                     "The port; absent if the tap shows all of the switch's ports, or the port is unknown"}),
+                     "The port; absent if it is unknown or the tap shows all of the switch's ports"}),
            optional({"side", FieldType::kString, "", "arrivals or departures: the side of the port's queue"}),
            {"seen", FieldType::kString, "", "measured; idle: no packet; unseen: no copy, but copies are missing"},
            optional({"bits_per_second", FieldType::kU64, "bits/s",
-                     "On the wire, mean over the interval; absent if unseen, or if an unknown amount is missing"}),
+                     "Mean rate on the wire over the interval; absent if unseen, or if an unknown amount is missing"}),
            {"low_bits_per_second", FieldType::kU64, "bits/s", "Lower bound"},
            optional({"high_bits_per_second", FieldType::kU64, "bits/s", "Upper bound; absent if nothing bounds it"}),
            optional({"share", FieldType::kF64, "share", "Share of the link's speed; absent if the speed is unknown"}),
            optional({"low_share", FieldType::kF64, "share", "Lower bound"}),
            optional({"high_share", FieldType::kF64, "share", "Upper bound"}),
-           {"samples", FieldType::kU64, "packets", "Copies that were captured", true},
-           optional({"sampling_share", FieldType::kF64, "share", "Part of the TCP payload that was captured"}),
+           {"samples", FieldType::kU64, "packets", "Number of captured copies", true},
+           optional({"sampling_share", FieldType::kF64, "share", "Share of the TCP payload that was captured"}),
            {"interval_ns", FieldType::kI64, "ns", "Observed part of the interval"},
            {"mirror_state", FieldType::kString, "", "complete, filling, steady or draining"},
            optional({"flows", FieldType::kString, "",
                      "If the share is above flows_above: the largest flows, at most 64, as a JSON array of [flow, "
                      "bits/s, lower bound, upper bound]"}),
-           optional({"flows_left_out", FieldType::kU64, "flows", "Further flows that use the link"})},
+           optional({"flows_left_out", FieldType::kU64, "flows", "Number of further flows that use the link"})},
       .main_fields = {"switch", "port"},
       .value_field = "bits_per_second",
       .interval_ns = rates::LinkArguments::kDefaultIntervalNs,

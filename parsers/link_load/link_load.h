@@ -7,7 +7,7 @@
 
 namespace tapline {
 
-// `max_flows`: flows whose sequence numbers are followed.
+// `max_flows` is the number of flows whose sequence numbers are followed.
 std::unique_ptr<Parser> make_link_load(uint32_t max_flows);
 
 }  // namespace tapline

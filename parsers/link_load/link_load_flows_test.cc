@@ -29,7 +29,7 @@ std::vector<Value> arguments(double flows_above, uint64_t link = kTenGigabits, u
           Value::i64(kMs),  Value::string("edge"), Value::f64(flows_above)};
 }
 
-// The parser with these arguments of query 0.
+// Makes the parser with these arguments of query 0.
 Harness harness(const std::vector<Value>& arguments) {
   std::vector<std::unique_ptr<Parser>> parsers;
   parsers.push_back(make_link_load(1 << 14));
@@ -37,7 +37,7 @@ Harness harness(const std::vector<Value>& arguments) {
   return Harness(std::move(parsers));
 }
 
-// An unknown or unbounded rate is infinite.
+// A flow of a tuple. An unknown or unbounded rate is infinite.
 struct Flow {
   std::string name;
   double bits_per_second, low, high;
@@ -56,7 +56,7 @@ std::vector<Flow> flows_of(const Tuple& tuple) {
   return flows;
 }
 
-// A datagram of `bytes` on the wire from each of these ports, one after the other, `every_ns` apart.
+// Sends a datagram of `bytes` on the wire from each of these ports, one after the other, `every_ns` apart.
 Frames datagrams(const std::vector<uint16_t>& ports, int64_t begin_ns, int64_t end_ns, int64_t every_ns,
                  size_t bytes = 1000) {
   Frames frames;
@@ -69,7 +69,7 @@ Frames datagrams(const std::vector<uint16_t>& ports, int64_t begin_ns, int64_t e
 }
 
 TEST(LinkLoadFlows, OnlyTuplesAboveTheShareHaveThem) {
-  // 800 Mb/s, 8 % of the link.
+  // The load is 800 Mb/s, 8 % of the link.
   const Frames frames = datagrams({1, 2}, kStart, kStart + 5 * kMs, 10 * kUs);
   for (const auto& [above, named] : std::map<double, bool>{{0, false}, {0.07, true}, {0.09, false}}) {
     Harness run = harness(arguments(above));
@@ -141,7 +141,7 @@ TEST(LinkLoadFlows, TheSmallestAreLeftOutAndCounted) {
   for (const Flow& flow : flows) EXPECT_LE(std::stoi(flow.name.substr(flow.name.find(':') + 1)), 64);
 }
 
-// 30,000 flows of one packet each in an interval.
+// An interval has 30,000 flows of one packet each.
 TEST(LinkLoadFlows, AFloodDoesNotDisplaceALargeFlow) {
   Frames frames;
   for (int i = 0; i < 30'000; ++i) {
@@ -194,8 +194,8 @@ TEST(LinkLoadFlows, ALaterQueryGetsNoFlowsOfAnEarlierOne) {
   }
 }
 
-// Bytes that only acknowledgements show belong to the direction that sent them.
-TEST(LinkLoadFlows, AcknowledgedBytesAreOfTheDirectionThatSentThem) {
+// Bytes that only acknowledgements reveal belong to the direction that sent them.
+TEST(LinkLoadFlows, AcknowledgedBytesBelongToTheDirectionThatSentThem) {
   const auto segment = [](bool is_client, uint32_t seq, uint32_t ack, size_t bytes, int64_t us) {
     testing::TcpSpec spec = {.seq = seq, .ack = ack, .flags = tcp_flag::kAck};
     if (!is_client) {

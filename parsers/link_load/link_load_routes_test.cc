@@ -1,4 +1,4 @@
-// Ports of unmarked copies, as the routes of the tap's switch say.
+// Tests the ports of unmarked copies, which are inferred from the routes of the tap's switch.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr int64_t kSecond = 1'000'000'000;
 constexpr uint64_t kClient = 0x02'00'00'00'00'01, kServer = 0x02'00'00'00'00'02;
 constexpr size_t kSourcePortAt = 34;
 
-// The frames as their sender addressed them.
+// Returns the frames with the addresses that their senders use.
 Frames addressed(Frames frames, uint64_t client = kClient, uint64_t server = kServer) {
   const testing::Bytes first = frames[0].bytes;
   for (Frame& frame : frames) {
@@ -65,7 +65,7 @@ struct LinkLoadRoutes : ::testing::Test {
   }
   Harness loads(const TapNames& tap = {"leaf1", "", ""}) { return harness(make_link_load(1 << 10), tap); }
 
-  // Packets by port; "-": those of no known port.
+  // Packets by port; "-" stands for packets without a known port.
   static std::map<std::string, int> samples(const Harness& run) {
     std::map<std::string, int> samples;
     for (const Tuple& tuple : run.tuples()) samples[tuple["port"]] += std::stoi(tuple["samples"]);
@@ -97,7 +97,7 @@ TEST_F(LinkLoadRoutes, EachPortHasItsLoad) {
   }
 }
 
-TEST_F(LinkLoadRoutes, PacketsOfNoKnownPortAreCountedByReason) {
+TEST_F(LinkLoadRoutes, PacketsWithoutAKnownPortAreCountedByReason) {
   feed.publish(routes_of({{"leaf1", kClient, {3, 4}}}));
   const Frames frames = addressed(conversation());
   Harness run = loads();
@@ -132,7 +132,7 @@ TEST_F(LinkLoadRoutes, NothingIsInferredWithoutRoutesOrForATapOfAPort) {
   }
 }
 
-TEST_F(LinkLoadRoutes, AMarkCountsMoreThanARoute) {
+TEST_F(LinkLoadRoutes, AMarkTakesPrecedenceOverARoute) {
   feed.publish(routes_of({{"leaf1", 0x027a92000005, {3}}}));
   const Frames frames = addressed(conversation(), 0x027a92000005, 0x027a92000005);
   Harness run = loads();
@@ -140,7 +140,7 @@ TEST_F(LinkLoadRoutes, AMarkCountsMoreThanARoute) {
   EXPECT_EQ(samples(run), (Samples{{"5", static_cast<int>(frames.size())}}));
 }
 
-// The parser uses a version as soon as its next burst begins.
+// The parser uses a version from the beginning of its next burst.
 TEST_F(LinkLoadRoutes, AChangeOfRoutesIsFollowed) {
   const std::vector<RouteRule> old_rules = {{"leaf1", kClient, {3}}, {"leaf1", kServer, {4}}};
   const std::vector<RouteRule> announced = {{"leaf1", kClient, {3}}, {"leaf1", kServer, {5}, true}};

@@ -31,7 +31,7 @@ constexpr uint64_t kSlow = 50'000'000;
 
 const std::vector<TapNames> kTwoTaps = {{"edge-0-0", "eth2", "departures"}, {"edge-0-1", "", ""}};
 
-// The parser with these taps, and with the speeds as arguments of query 0.
+// Makes the parser with these taps, and with the speeds as arguments of query 0.
 Harness harness(const std::vector<TapNames>& taps, uint64_t link = 4 * kSlow, uint64_t mirror = kSlow,
                 int64_t every_ns = kSecond) {
   std::vector<std::unique_ptr<Parser>> parsers;
@@ -60,7 +60,7 @@ bool holds(const Tuple& tuple, double truth) {
   return number(tuple, "low_bits_per_second") <= truth && truth <= number(tuple, "high_bits_per_second");
 }
 
-// Bytes that the senders put on their links in a second.
+// The bytes that the senders put on their links in a second.
 double sent_in(const MirrorRun& model, size_t flows, int64_t second) {
   double bits = 0;
   for (uint32_t flow = 0; flow < flows; ++flow) {
@@ -151,7 +151,7 @@ TEST(LinkLoad, EachTapIsMeasuredSeparately) {
   EXPECT_EQ(tuples, (std::map<std::string, int>{{"edge-0-0", kSeconds - 1}, {"edge-0-1", kSeconds - 1}}));
 }
 
-// The end of a response is missing, and no later packet of the server shows it.
+// The end of a response is missing, and no later packet of the server reveals that.
 TEST(LinkLoad, AcknowledgementsRevealDropsOfThePort) {
   Conversation conversation;
   conversation.handshake().client("x");
@@ -198,7 +198,7 @@ TEST(LinkLoad, EachQueryHasTheShareOfItsConfiguredSpeed) {
   EXPECT_NEAR(shares[0b10], shares[0b01] / 4, 1e-5);
 }
 
-// A query that ends receives pending tuples, and leaves nothing to a later one with its bit.
+// A query that ends receives pending tuples, and leaves none to a later query with the same bit.
 TEST(LinkLoad, AnEndingQueryGetsItsPendingTuples) {
   const Frames frames = Conversation().handshake().client("x").client("y").frames();
   Harness run({"link_load"});
@@ -215,7 +215,7 @@ TEST(LinkLoad, AnEndingQueryGetsItsPendingTuples) {
   EXPECT_EQ(samples[0b01], "2");
 }
 
-// A packet of 1,000 bytes each 10 us, so 800 Mb/s, with nothing missing.
+// Sends a packet of 1,000 bytes every 10 us, so 800 Mb/s. None is missing.
 Frames steady_datagrams(int64_t begin_ns, int64_t end_ns) {
   Frames frames;
   for (int64_t time_ns = begin_ns; time_ns < end_ns; time_ns += 10'000) {
@@ -245,7 +245,7 @@ TEST(LinkLoad, IntervalsFrom100MicrosecondsUp) {
   }
 }
 
-// The true load lies within the bounds of every millisecond, also while the mirror port's queue fills.
+// The true load lies within the bounds of every millisecond, even while the mirror port's queue fills.
 TEST(LinkLoad, AgreesWithTheSendersInEachMillisecond) {
   std::vector<FlowSpec> flows;
   for (uint32_t flow = 0; flow < 8; ++flow) flows.push_back({.bits_per_second = 2'000'000'000, .end_ns = 60 * kMs});
@@ -347,7 +347,7 @@ TEST(LinkLoad, EachMarkedPortHasItsLoad) {
   EXPECT_EQ(bits, expected);
 }
 
-// A port of which a query has seen no copy may not be copied for it.
+// If a query has seen no copy of a port's packets, the port may not be copied for it.
 TEST(LinkLoad, APortHasNoLoadForQueriesThatSawNoneOfItsPackets) {
   const Frames earlier = marked(Conversation().handshake().frames(), 1, 2);
   Frames late_frames = marked(Conversation({.client_port = 50000}).handshake().frames(), 3, 3);
@@ -386,7 +386,7 @@ TEST(LinkLoad, AcknowledgementsOfAnUnseenDirectionAreNoLoadOfAMarkedPort) {
   EXPECT_GT(further_number * interval, 8 * 5000.0);
 }
 
-// A flow whose packets change to another port.
+// The flow's packets change to another port.
 TEST(LinkLoad, AMovedFlowCountsAtBothPorts) {
   Conversation conversation;
   conversation.handshake();

@@ -20,7 +20,7 @@ class MarkedPacket final : public Parser {
         .layer = Layer::kNetwork,
         .fields = {{"dscp", FieldType::kU64, "", "Differentiated services code point, 0 to 63"},
                    {"ecn", FieldType::kU64, "", "Explicit congestion notification, 0 to 3; 3: congestion experienced"},
-                   {"bytes", FieldType::kU64, "bytes", "On the wire, link header included", true}},
+                   {"bytes", FieldType::kU64, "bytes", "Bytes on the wire, including the link header", true}},
         .main_fields = {"src_ip", "dst_ip"},
         .value_field = "bytes",
         .events = true,

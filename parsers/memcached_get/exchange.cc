@@ -16,7 +16,7 @@ constexpr uint8_t kStatOpcode = 0x10;
 constexpr uint64_t kLineEnd = 2;
 
 constexpr uint32_t kErrors = bit(Answer::kError) | bit(Answer::kClientError) | bit(Answer::kServerError);
-// Responses of several lines.
+// Responses that have several lines.
 constexpr uint32_t kGoesOn = bit(Answer::kValue) | bit(Answer::kStat) | bit(Answer::kItem);
 // No other protocol has lines that begin like this.
 constexpr uint32_t kCertainResponses = bit(Answer::kValue) | bit(Answer::kStored) | bit(Answer::kNotStored) |
@@ -67,7 +67,7 @@ void fill(Request& request, const BinaryHead& head, std::string_view key) {
   request.opcode = head.opcode;
   request.opaque = head.opaque;
   request.key_hash = key.empty() ? 0 : hash_of(key);
-  // A client's SASL data are a secret, and so is their length.
+  // A client's SASL data are secret, and so is their length.
   request.value_bytes = command.command.group == Group::kWrite ? head.value_bytes() : 0;
 }
 
@@ -76,7 +76,7 @@ std::string_view trimmed(std::string_view keys) {
   return keys;
 }
 
-// UDP: request number, sequence number, total number of datagrams, reserved; 16 bits each.
+// The head of a UDP datagram: request number, sequence number, total number of datagrams, reserved; 16 bits each.
 struct DatagramHead {
   uint16_t id, number, total, reserved;
 };
@@ -110,8 +110,8 @@ bool Request::contradicts(const Response& response) const {
   return !is_named;
 }
 
-// The response is after a gap, and is the end of a get's answer, or a value of a different key from its first. It
-// counts as the response's beginning if the client had received everything before it.
+// True if the response follows a gap and is either the end of a get's response or the value of a key other than the
+// first. It counts as the beginning of the response if the client had received everything before it.
 bool Request::may_lack_head(const Response& response) const {
   if (!response.after_gap || response.begin == peer_offset) return false;
   if (response.answer == Answer::kEnd) return true;
@@ -224,7 +224,7 @@ void Exchange::end_answer(uint64_t end, int64_t time_ns, bool complete) {
   pairing_.end_response(end, time_ns, *sink_, complete);
 }
 
-// Keeps open a response with a gap that may continue after it. Returns false if it is another kind of response.
+// Keeps a response open that has a gap and may continue after it. Returns false if it is another kind of response.
 bool Exchange::tear(Side side) {
   Response* response = pairing_.response();
   const Request* request = pairing_.answered();
@@ -238,8 +238,8 @@ bool Exchange::tear(Side side) {
   return true;
 }
 
-// True if a line belongs to the torn response, and no message is hidden: it has a requested key, or is the end, and was
-// sent when the server had received this request and nothing after it.
+// True if a line belongs to the torn response and no message is hidden: the line has a requested key or is the end, and
+// the server sent it when it had received this request and nothing after it.
 bool Exchange::continues(const TextResponse& line, const Segment& first) const {
   const Request* request = pairing_.answered();
   if (!torn_ || request == nullptr || !first.peer_offset_known || first.peer_offset != request->end) return false;
@@ -395,7 +395,7 @@ void Exchange::datagram(Side side, std::string_view payload, int64_t time_ns, Si
 }
 
 void Exchange::datagram_request(uint16_t id, std::string_view message, const Segment& segment, Side side) {
-  if (datagrams_.find_request(id) != nullptr) return;  // sent, or captured, again
+  if (datagrams_.find_request(id) != nullptr) return;  // it was sent or captured again
   BinaryHead head;
   const bool binary = message.size() >= BinaryHead::kBytes && may_be_binary(message) && parse_head(message, &head) &&
                       head.magic == BinaryHead::kRequestMagic && head.unit_bytes() <= message.size();

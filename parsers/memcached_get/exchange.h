@@ -24,8 +24,8 @@ struct Request : RequestHalf {
   bool never_answered = false;
   uint8_t opcode = 0;
   uint32_t opaque = 0;       // the binary protocol's number; for meta commands its hash; 0 = none
-  uint32_t key_hash = 0;     // hash of the only key; 0: none, or several
-  uint64_t value_bytes = 0;  // bytes of value sent with it
+  uint32_t key_hash = 0;     // hash of the only key; 0 if there is none, or several
+  uint64_t value_bytes = 0;  // bytes of the value sent with it
 
   bool contradicts(const Response& response) const;
   // True if values may be missing before the response.
@@ -33,7 +33,7 @@ struct Request : RequestHalf {
   bool may_be_silent() const { return quiet; }
 };
 
-// A key for which a response has a value; or, with a hash of 0, a gap in the response.
+// A key for which a response has a value or, if the hash is 0, a gap in the response.
 struct FoundValue {
   uint32_t key_hash;
   uint32_t value_bytes;
@@ -42,8 +42,8 @@ struct FoundValue {
 struct Response : ResponseHalf {
   Answer answer = Answer::kNone;  // the latest line other than kEnd
   bool binary = false;
-  bool cut = false;        // some of it was not captured
-  bool after_gap = false;  // it may lack its beginning
+  bool cut = false;        // a part of it was not captured
+  bool after_gap = false;  // its beginning may be missing
   uint8_t opcode = 0;
   uint16_t status = 0;
   uint32_t opaque = 0;                 // as in Request
@@ -52,10 +52,10 @@ struct Response : ResponseHalf {
   uint64_t value_bytes = 0;            // length of all values
   std::string key = {};                // its first key, if no request is known
   std::vector<FoundValue> found = {};  // values after the first
-  // The part of a datagram's answer that is still to come.
+  // The rest of a response in datagrams that is still expected: its next datagram.
   uint16_t next_datagram = 0;
   uint64_t skip = 0;
-  std::string line = {};  // begun in the previous datagram
+  std::string line = {};  // a line that began in the previous datagram
 };
 
 uint32_t hash_of(std::string_view key);
@@ -63,7 +63,8 @@ uint32_t hash_of(std::string_view key);
 // Reads both sides of one memcached connection, in the text, meta or binary protocol, or the datagrams of one flow.
 //
 // Nothing is reported until the bytes are recognised for certain: at the stream's beginning by a well-formed command
-// with arguments or a response that no other protocol has; in mid-stream by both sides, or three in a row.
+// with arguments, or by a response that no other protocol has; in mid-stream, by messages of both sides, or by three in
+// a row.
 class Exchange final : public OrderedExchange<Exchange, Request, Response, 1024> {
  public:
   void visit_pending(Sink& sink) const;
@@ -76,7 +77,7 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 1024>
 
   // True if the payload begins like a memcached datagram.
   static bool may_be_datagram(std::string_view payload);
-  // REQUIRES: may_be_datagram(payload), now or for an earlier one of the flow.
+  // REQUIRES: may_be_datagram() is true for this payload or an earlier one of the flow.
   void datagram(Side side, std::string_view payload, int64_t time_ns, Sink& sink);
 
   // Called by UnitReader.
@@ -112,12 +113,13 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 1024>
 
   IdPairing<uint16_t, Request, Response> datagrams_;
   Request unanswered_;                 // being reported; its memory is reused
-  bool in_value_[2] = {false, false};  // the value after a unit is being skipped
-  // The response being read, to a get of several keys, has a gap: it may continue after the gap, or have ended there.
+  bool in_value_[2] = {false, false};  // true while the value after a unit is skipped
+  // True if the response being read belongs to a get of several keys and has a gap: it may continue after the gap, or
+  // have ended within it.
   bool torn_ = false;
   uint64_t torn_end_ = 0;  // end of the bytes seen before the gap
   int64_t torn_ns_ = 0;
-  std::array<uint16_t, 8> answered_ = {};  // numbers of the latest datagrams answered, 0 = none
+  std::array<uint16_t, 8> answered_ = {};  // numbers of the latest datagrams with responses, 0 = none
   size_t answered_count_ = 0;
 };
 

@@ -111,11 +111,11 @@ constexpr BinaryCommand kBinaryCommands[] = {
     {{"gatkq", Group::kRead, kPlain, 0}, true, 4},
 };
 
-// The line without its end, split into words: the first ones, and the rest of the line.
+// A line without its end, split into words: the first ones, and the rest of the line.
 struct Words {
   std::string_view word[kMaxTokens];
   size_t count = 0;          // number of words; only the first kMaxTokens are kept
-  std::string_view rest[2];  // without the first word; without the first two
+  std::string_view rest[2];  // the line without the first word, and without the first two
 };
 
 std::string_view without_end(std::string_view line) {
@@ -177,7 +177,7 @@ bool parse_keys(const Words& words, TextRequest* request) {
   return are_keys(request->keys);
 }
 
-// <key> <flags> <seconds> <bytes> [<cas>] [noreply]
+// Parses <key> <flags> <seconds> <bytes> [<cas>] [noreply].
 bool parse_store(const Words& words, TextRequest* request) {
   const size_t fixed = request->command->name == "cas" ? 6 : 5;
   if (words.count < fixed || words.count > fixed + 1) return false;
@@ -236,7 +236,7 @@ bool parse_arguments(std::string_view line, const Words& words, TextRequest* req
   return false;
 }
 
-// VALUE <key> <flags> <bytes> [<cas>]
+// Parses VALUE <key> <flags> <bytes> [<cas>].
 bool parse_value(const Words& words, TextResponse* answer) {
   if (words.count < 4 || words.count > 5 || !is_key(words.word[1]) || !is_number(words.word[2])) return false;
   answer->key = words.word[1];

@@ -20,7 +20,7 @@ enum class Form : uint8_t {
   kPlain  // anything
 };
 
-// The beginning of a text response. One command may have several responses: bits of a set.
+// The beginning of a text response. Since one command may have several responses, the values are numbers of bits.
 enum class Answer : uint8_t {
   kValue,
   kEnd,
@@ -52,7 +52,7 @@ enum class Answer : uint8_t {
 };
 constexpr uint32_t bit(Answer response) { return 1u << static_cast<int>(response); }
 
-// A kind of command, in a table.
+// A kind of command, as an entry of a table.
 struct Command {
   std::string_view name;
   Group group;
@@ -62,7 +62,7 @@ struct Command {
 
 // A command line of the text or meta protocol (doc/protocol.txt of memcached). Views point into the line.
 struct TextRequest {
-  const Command* command = nullptr;  // null: not a command
+  const Command* command = nullptr;  // null if the line is not a command
   std::string_view keys = {};        // separated by one or more spaces; at most one except for Form::kKeys, kTimeKeys
   uint64_t value_bytes = 0;          // length of the value that follows the line
   bool has_value = false;
@@ -71,14 +71,15 @@ struct TextRequest {
   std::string_view opaque = {};  // meta flag O
 };
 
-// `line` includes its end. Strict: a line that is not well-formed belongs to another protocol, or is out of step.
+// Parses a line, which includes its end. The check is strict: a line that is not well-formed belongs to another
+// protocol or is not the beginning of a request.
 TextRequest parse_request(std::string_view line);
 // True if a line with this beginning might still become a request.
 bool may_become_request(std::string_view bytes);
 
 // A line of a response. Views point into the line.
 struct TextResponse {
-  Answer kind = Answer::kNone;   // kNone: not a response
+  Answer kind = Answer::kNone;   // kNone if the line is not a response
   std::string_view key = {};     // the key in VALUE or in the meta flag k
   std::string_view opaque = {};  // the meta flag O
   uint64_t value_bytes = 0;
@@ -119,27 +120,27 @@ struct BinaryHead {
 
   uint64_t value_bytes() const { return body_bytes - extra_bytes - key_bytes; }
   uint64_t bytes() const { return kBytes + uint64_t{body_bytes}; }
-  // Length of the head with extras and key.
+  // The length of the head with extras and key.
   uint64_t unit_bytes() const { return kBytes + extra_bytes + key_bytes; }
 };
 
 struct BinaryCommand {
   Command command;
-  bool quiet;           // not answered if there is nothing to report
+  bool quiet;           // gets no response if there is nothing to report
   uint8_t extra_bytes;  // length of its request's extras
 };
 
 // True if the available bytes begin like a message of the binary protocol.
 bool may_be_binary(std::string_view bytes);
-// REQUIRES: may_be_binary(bytes), and 24 of them. Returns false if the lengths are contradictory.
+// Returns false if the lengths are contradictory. REQUIRES: may_be_binary(bytes), and at least 24 bytes.
 bool parse_head(std::string_view bytes, BinaryHead* head);
 // Null for opcodes that memcached doesn't have.
 const BinaryCommand* binary_command(uint8_t opcode);
 
-// Returns the status of a response, in one vocabulary for all protocols.
+// Returns the status of a response, in the same words for all protocols.
 std::string_view status_of(Group group, Answer response);
 std::string_view status_of(Group group, uint16_t binary_status);
-// The meaning of silence after a quiet command.
+// Returns the status that a quiet command has if no response follows.
 std::string_view status_of_silence(Group group);
 
 }  // namespace tapline::memcached

@@ -14,8 +14,8 @@ using memcached::Response;
 
 enum class LookupResult : uint8_t { kHit, kMiss, kNothing };
 
-// Finds the outcome of each key of a request in the response, in the request's order. Values are in that order, so a
-// skipped key was missed, unless there is a gap. If values are in another order (through a proxy), each key is searched
+// Finds the outcome of each key of a request in the response, in the order of the request. Values have that order, so a
+// skipped key was a miss, unless there is a gap. If values are in another order (through a proxy), each key is searched
 // in all of them, and a gap anywhere may hide it.
 class Finder {
  public:
@@ -60,11 +60,11 @@ class Finder {
   const Response& response_;
   bool torn_;
   bool ordered_ = false;
-  bool gap_ = false;  // between the last value found and next_
+  bool gap_ = false;  // true if there is a gap between the last value found and next_
   size_t next_ = 0;
 };
 
-// Pairs memcached commands with their responses: text, meta and binary protocol, over TCP and UDP.
+// Pairs memcached commands with their responses, in the text, meta and binary protocols over TCP and UDP.
 class MemcachedGet final : public TransactionParser<Exchange> {
  public:
   const Schema& schema() const override;
@@ -90,8 +90,8 @@ class MemcachedGet final : public TransactionParser<Exchange> {
   struct Row {
     std::string_view command = {};
     std::string_view key = {};
-    bool has_request = true;  // the request was seen
-    bool answered = true;     // the outcome for the key is known
+    bool has_request = true;  // true if the request was seen
+    bool answered = true;     // true if the outcome for the key is known
     bool hit = false;
     std::string_view status = {};
     Value value_bytes = Value::absent(FieldType::kU64);
@@ -148,7 +148,7 @@ void MemcachedGet::emit_transaction(const TupleHeader& header, const Request* re
   if (response != nullptr) row.status = status_of(group, *response);
   row.hit = row.status == "hit";
   if (row.hit) {
-    row.value_bytes = Value::u64(response->value_bytes);  // according to its head
+    row.value_bytes = Value::u64(response->value_bytes);  // according to the response's head
   } else if (group != Group::kRead || response != nullptr) {
     row.value_bytes = Value::u64(request->value_bytes);
   }
@@ -165,7 +165,7 @@ void MemcachedGet::emit_transaction(const TupleHeader& header, const Request* re
   emit_keys(header, *request, *response, row, out);
 }
 
-// One tuple for each key of a text request.
+// Emits one tuple for each key of a text request.
 void MemcachedGet::emit_keys(const TupleHeader& header, const Request& request, const Response& response,
                              const Row& all, Emitter& out) {
   Finder finder(request, response);
@@ -204,21 +204,22 @@ void MemcachedGet::emit_silent(const TupleHeader& header, const Request& request
 const Schema& MemcachedGet::schema() const {
   static const Schema schema = {
       .name = "memcached_get",
-      .description = "memcached commands and their answers, one tuple for each key of a get",
+      .description = "memcached commands and their responses, with one tuple for each key of a get",
       .layer = Layer::kApplication,
-      .fields =
-          {optional({"command", FieldType::kString, "",
-                     "As sent: get, set, mg, ... or the binary opcode's name: getkq, ..."}),
-           optional({"key", FieldType::kString, "", "Key of the command; of a get with several, one after the other",
-                     false, TextKind::kKey}),
-           optional({"hit", FieldType::kU64, "hits", "1 if the server had a value for the key, else 0", true}),
-           optional({"status", FieldType::kString, "",
-                     "hit, miss, stored, not_found, ...: the same words in all protocols"}),
-           optional({"value_bytes", FieldType::kU64, "bytes", "Length of the value that was found or sent", true}),
-           optional({"first_byte_ns", FieldType::kI64, "ns", "First byte of the request to first byte of the answer"}),
-           optional(
-               {"response_time_ns", FieldType::kI64, "ns", "First byte of the request to last byte of the answer"}),
-           partial_field(), unanswered_field()},
+      .fields = {optional({"command", FieldType::kString, "",
+                           "Command as sent (get, set, mg, ...) or name of the binary opcode (getkq, ...)"}),
+                 optional({"key", FieldType::kString, "",
+                           "Key of the command; a get with several keys has one tuple per key", false, TextKind::kKey}),
+                 optional({"hit", FieldType::kU64, "hits", "1 if the server had a value for the key, else 0", true}),
+                 optional({"status", FieldType::kString, "",
+                           "hit, miss, stored, not_found, ...: the same words in all protocols"}),
+                 optional(
+                     {"value_bytes", FieldType::kU64, "bytes", "Length of the value that was found or sent", true}),
+                 optional({"first_byte_ns", FieldType::kI64, "ns",
+                           "First byte of the request to first byte of the response"}),
+                 optional({"response_time_ns", FieldType::kI64, "ns",
+                           "First byte of the request to last byte of the response"}),
+                 partial_field(), unanswered_field()},
       .main_fields = {"key"},
       .value_field = "value_bytes",
       .duration = {.field = "response_time_ns"},

@@ -54,7 +54,7 @@ TEST(MemcachedGet, EachKeyOfAMultiGet) {
   expect_at_every_cut(
       "get a b  c d\r\nget e f\r\n", "VALUE b 0 2\r\nbb\r\nVALUE d 0 3\r\nEND\r\nEND\r\nEND\r\n",
       {"get a 0 miss 0 ", "get b 1 hit 2 ", "get c 0 miss 0 ", "get d 1 hit 3 ", "get e 0 miss 0 ", "get f 0 miss 0 "});
-  // A proxy may answer in another order, and a key may be requested twice.
+  // A proxy may respond in another order, and a key may be requested twice.
   EXPECT_EQ(
       parse(one_connection("get a b a\r\n", "VALUE b 0 1\r\nb\r\nVALUE a 0 2\r\naa\r\nVALUE a 0 2\r\naa\r\nEND\r\n")),
       (Lines{"get a 1 hit 2 ", "get b 1 hit 1 ", "get a 1 hit 2 "}));
@@ -142,7 +142,7 @@ TEST(MemcachedGet, Times) {
   EXPECT_EQ(run.tuples()[0]["response_time_ns"], "73000000");
 }
 
-// A get of ten keys, two of which are missed, answered in segments of 100 bytes; then another get.
+// Makes a get of ten keys, two of which are misses, with a response in segments of 100 bytes; then another get.
 std::vector<Frame> long_multi_get() {
   std::string request = "get", answer;
   for (int i = 0; i < 10; ++i) {
@@ -186,8 +186,8 @@ TEST(MemcachedGet, AGapInAMultiGetHidesOnlyItsKeys) {
         EXPECT_EQ(tuple["value_bytes"], missed ? "0" : std::to_string(60 + key[1] - '0')) << key;
       }
       EXPECT_EQ(last, 1u) << lost << " and " << offset << " lost";
-      // Without its head a response can't be attributed. A segment contains the heads of two values at most, between
-      // which one was missed.
+      // A response without its head can't be attributed. A segment contains the heads of at most two values, with one
+      // miss between them.
       if (lost == first_response) continue;
       EXPECT_LE(unknown, lost == offset ? 3u : 6u) << lost << " and " << offset << " lost";
     }
@@ -208,7 +208,7 @@ TEST(MemcachedGet, AnEndAfterAGapIsNotAMiss) {
     for (const testing::Tuple& tuple : run.tuples()) {
       const bool is_complete = tuple["key"] == "y" || tuple["key"] == "z";
       EXPECT_EQ(tuple["status"] == "miss", is_complete) << request << tuple["key"];
-      if (tuple["key"] == "-") continue;  // the half of the response
+      if (tuple["key"] == "-") continue;  // the half that only has the response
       EXPECT_EQ(tuple["partial"], is_complete ? "" : "request") << request << tuple["key"];
     }
   }

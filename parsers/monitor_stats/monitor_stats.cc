@@ -3,17 +3,17 @@
 namespace tapline {
 namespace {
 
-// Emits the monitor's own figures as tuples, each second of packet time, so that queries can watch the monitors.
+// Emits the monitor's own metrics as tuples in each second of packet time, so that queries can watch the monitors.
 class MonitorStats final : public Parser {
  public:
   const Schema& schema() const override {
     static const Schema schema = {
         .name = "monitor_stats",
-        .description = "The monitor's figures about itself, as at /metrics, each second",
+        .description = "The monitor's own metrics, as at /metrics, in each second",
         .layer = Layer::kApplication,
         .fields = {{"metric", FieldType::kString, "", "Name, as at /metrics without tapline_monitor_"},
-                   {"labels", FieldType::kString, "", "Its labels, for example stage=received"},
-                   {"value", FieldType::kF64, "", "Counters: since the monitor's start"}},
+                   {"labels", FieldType::kString, "", "Labels of the metric, for example stage=received"},
+                   {"value", FieldType::kF64, "", "Value of the metric; counters count from the monitor's start"}},
         .main_fields = {"metric", "labels"},
         .value_field = "value",
         .interval_ns = kNsPerSecond,

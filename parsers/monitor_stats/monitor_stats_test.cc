@@ -15,7 +15,7 @@ class Figures final : public StatisticsSource {
   }
 };
 
-TEST(MonitorStats, ReportsEachFigureEachSecond) {
+TEST(MonitorStats, ReportsEachMetricEachSecond) {
   Figures figures;
   auto parser = make_parser("monitor_stats");
   parser->set_statistics(&figures);

@@ -53,7 +53,7 @@ bool is_internal(uint8_t command) {
   return command == 0x0b || command == 0x0f || command == 0x10 || command == 0x14 || command == 0x1d;
 }
 
-// Bytes of a parameter's value in the binary protocol; npos: the value carries its length.
+// The bytes of a parameter's value in the binary protocol; npos if the value contains its length.
 size_t value_bytes(uint8_t type) {
   switch (type) {
     case 0x01:  // TINY

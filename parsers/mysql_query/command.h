@@ -25,15 +25,15 @@ inline constexpr uint32_t kCompress = 1 << 5, kProtocol41 = 1 << 9, kTls = 1 << 
 
 // Longer texts are cut to the limit of a tuple's string.
 inline constexpr uint32_t kMaxStatementBytes = 32 << 10;
-// Denotes the last statement prepared, for servers that accept an execute before they answer the prepare.
+// Denotes the statement prepared last, for servers that accept an execute before they have responded to the prepare.
 inline constexpr uint32_t kLatestStatement = 0xffffffff;
 
-// The value of the field `kind`; empty if this is not a command.
+// Returns the value of the field `kind`; empty if this is not a command.
 std::string_view kind_of(uint8_t command);
-bool has_text(uint8_t command);         // its payload is the statement, or a name
-bool is_answered(uint8_t command);      // by the server
-bool names_statement(uint8_t command);  // by its id
-bool runs_statement(uint8_t command);   // or continues it
+bool has_text(uint8_t command);         // true if its payload is the statement or a name
+bool is_answered(uint8_t command);      // true if the server responds to it
+bool names_statement(uint8_t command);  // true if it names a statement by its ID
+bool runs_statement(uint8_t command);   // true if it runs a statement or continues one
 // The number of bytes of a client's packet to keep, by its first byte.
 uint32_t kept_of_command(uint8_t first);
 
@@ -43,13 +43,13 @@ struct Command : RequestHalf {
 
   uint8_t code = 0;
   uint8_t sequence = 0;  // number of its first packet
-  uint8_t parts = 1;     // packets, 255: or more
-  bool cut = false;      // the text was longer
+  uint8_t parts = 1;     // number of packets; 255: or more
+  bool cut = false;      // true if the text was longer
   uint32_t statement_id = 0;
-  uint64_t more_bytes = 0;  // bytes that the client sent for it later: a file, or password data
+  uint64_t more_bytes = 0;  // bytes that the client sent for it later (a file or password data)
 
   uint64_t bytes() const { return end - begin + more_bytes; }
-  // Sequence numbers continue from the command to the response.
+  // True if the response's sequence number does not continue the command's.
   bool contradicts(const Response& response) const {
     return response.sequence != static_cast<uint8_t>(sequence + parts) && parts < UINT8_MAX;
   }
@@ -61,14 +61,14 @@ struct Command : RequestHalf {
 void read_command(const Packet& packet, uint32_t capabilities, bool capabilities_known, Command* command,
                   std::string* text);
 
-// Reads the capabilities in a client's first packet; returns false if it is not such a packet. Reads nothing else: a
-// name and a password follow.
+// Reads the capabilities in a client's first packet; returns false if it is not such a packet. Reads nothing else,
+// since a name and a password follow.
 bool read_login(const Packet& packet, uint32_t* capabilities);
 // True if the packet is only the beginning of a login, whose rest is encrypted.
 bool is_tls_request(const Packet& packet);
 
-// True if the bytes begin with a command that ends with them, extends beyond them, or is followed by another. `strong`:
-// it can be nothing else.
+// True if the bytes begin with a command that ends with them, extends beyond them, or is followed by another command.
+// *strong is set if they can't be anything else.
 bool looks_like_command(Bytes bytes, bool* strong);
 
 }  // namespace tapline::mysql

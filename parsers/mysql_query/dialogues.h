@@ -6,7 +6,7 @@
 #include "parsers/testing/dialogue.h"
 #include "parsers/testing/harness.h"
 
-// Shared by the tests of mysql_query.
+// Helpers that the tests of mysql_query share.
 namespace tapline::mysql_test {
 
 using testing::Conversation;
@@ -69,7 +69,7 @@ inline std::string column(int sequence) {
 }
 inline std::string count(int sequence, uint8_t columns) { return packet(sequence, number(columns, 1)); }
 
-// A result set of two columns, starting at `sequence`; *sequence becomes the next number.
+// Makes a result set of two columns whose packets begin with number *sequence, which becomes the next number.
 inline std::string result_set(int* sequence, int rows, uint16_t status = 2, bool eof_packets = true) {
   std::string result = count((*sequence)++, 2);
   result += column((*sequence)++);

@@ -9,7 +9,8 @@ constexpr uint32_t kKeptOfFirst = 256;    // a greeting
 constexpr uint32_t kKeptOfResponse = 64;  // the numbers of an OK, the code of an error
 constexpr uint32_t kMaxGreetingBytes = 4 << 10;
 constexpr uint32_t kMaxLoginBytes = 128 << 10;
-// A stream joined in the middle that shows none of the protocol within this many bytes belongs to another one.
+// A stream that was joined in the middle belongs to another protocol if nothing of this one is found within this many
+// bytes.
 constexpr uint64_t kMaxSeekBytes = 16 << 20;
 constexpr size_t kKeptTextBytes = 256;
 
@@ -80,7 +81,7 @@ ExchangeVerdict Exchange::gap(Side side, uint64_t bytes, const Segment& segment,
       on_packet(side, packet, teller);
       break;
     case PacketReader::Gap::kOutOfStep:
-      // If a command is cut off, its head still gives its end.
+      // If a command is cut, its head still gives its end.
       if (is_client(side) && early_ == 0 && stream.reader.begun(&packet)) on_packet(side, packet, teller);
       lose_step(side);
       break;
@@ -135,7 +136,7 @@ void Exchange::recycle() {
   *this = std::move(exchange);
 }
 
-// The parser did not see earlier data, as it was loaded while the connection was open.
+// Called when the parser did not see earlier data, since it was loaded while the connection was open.
 void Exchange::join(Side side, const Segment& segment, Sink& /*sink*/) {
   sides_[side].offset = segment.offset;
   lose_step(side);
@@ -147,7 +148,7 @@ void Exchange::lose_step(Side side) {
   hide(side);
 }
 
-// Unseen messages of this side may follow. While the client is unknown, they may be of either kind.
+// Called when unseen messages of this side may follow. While the client is unknown, they may be of either kind.
 void Exchange::hide(Side side) {
   if (!is_client(side)) {
     pairing_.hide_responses();
@@ -161,7 +162,8 @@ void Exchange::hide(Side side) {
   }
 }
 
-// The message being read continues although the other side has answered it, or asked again: a length was misread.
+// Returns true if a length was misread: the message being read continues although the other side has already responded
+// to it or sent the next request.
 bool Exchange::is_overtaken(Side side, const Piece& piece) {
   if (!piece.segment.peer_offset_known || client_ < 0) return false;
   bool strong = false;
@@ -175,7 +177,7 @@ bool Exchange::is_overtaken(Side side, const Piece& piece) {
   return looks_like_response(piece.bytes, first_sequence(piece), &strong);
 }
 
-// The sequence number of the response that these bytes may begin.
+// Returns the sequence number of the response that may begin with these bytes.
 uint8_t Exchange::first_sequence(const Piece& piece) const {
   return logging_in_ && piece.bytes.size() > 3 ? piece.bytes[3] : uint8_t{1};
 }
@@ -217,7 +219,7 @@ void Exchange::prove(uint8_t weight, Sink& sink) {
   if (proven()) sink.on_client(static_cast<Side>(client_));
 }
 
-// The handshake's packets were not captured, but the first packet after it was.
+// Resumes after a handshake whose packets were not captured, if the first packet after it was.
 bool Exchange::resume_first(Side side, Piece piece) {
   PacketReader reader(kept_of_first);
   Packet packet;
@@ -249,7 +251,7 @@ bool Exchange::resume_client(Side side, const Piece& piece, Sink& sink) {
   return true;
 }
 
-// Neither a response to a request before the latest one, nor the middle of any response, can begin now.
+// Neither a response to a request before the latest one nor the middle of any response can begin now.
 bool Exchange::resume_server(Side side, const Piece& piece, Sink& sink) {
   bool strong = false;
   const Segment& segment = piece.segment;
@@ -267,7 +269,7 @@ bool Exchange::answers_latest(const Segment& segment) {
   return latest != nullptr && latest->complete && segment.peer_offset_known && segment.peer_offset == latest->end;
 }
 
-// The first packet of a stream can take long to complete, but its beginning may rule out the protocol.
+// The first packet of a stream may take a long time to complete, but its beginning may already rule out the protocol.
 void Exchange::check_first(Side side) {
   Packet packet;
   if (!sides_[side].reader.begun(&packet)) return;
@@ -357,7 +359,7 @@ void Exchange::on_client_packet(Side side, const Packet& packet, Sink& sink) {
 void Exchange::on_command(const Packet& packet, Sink& sink) {
   if (std::exchange(early_, 0) != 0) return pairing_.end_request(packet.end);
   logging_in_ = false;
-  // The client has the whole of the last response, whose end was not found here.
+  // The client has received the whole last response, whose end was not found here.
   const bool server_lost = sides_[other_side(static_cast<Side>(client_))].mode == Mode::kSeek;
   if (server_lost && pairing_.response() != nullptr) end_response(sink, false);
   is_answered(packet.payload[0]) ? on_request(packet, sink) : report_unanswered(packet, sink);
@@ -382,7 +384,7 @@ void Exchange::report_unanswered(const Packet& packet, Sink& sink) {
   sink.on_transaction(&command, nullptr);
 }
 
-// A statement may be executed before the response with its id was seen, or even sent.
+// A statement may be executed before the response with its ID was seen, or even sent.
 void Exchange::name_statement(const Command& command) {
   if (!runs_statement(command.code)) return;
   if (const StatementTable::Statement* statement = statements_.find(command.statement_id)) {
@@ -417,7 +419,7 @@ bool Exchange::swallow_eof(const Packet& packet) {
   return belongs;
 }
 
-// Sequence numbers continue from the command; a server that closes a connection on its own begins at 0.
+// Sequence numbers continue those of the command; a server that closes a connection on its own begins at 0.
 bool Exchange::may_begin_response(const Packet& packet) const {
   if (packet.sequence == 1 || logging_in_) return true;
   if (packet.sequence == 0) return !packet.payload.empty() && packet.payload[0] == 0xff;

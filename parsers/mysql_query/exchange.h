@@ -21,7 +21,7 @@ namespace tapline::mysql {
 //
 // Commands begin with sequence number 0, which servers never send again after the greeting, so a client's packets with
 // other numbers (passwords, files) are skipped. If packets are lost, a side is out of step until a segment begins like
-// a command or, on the server's side, like a response to a command that was sent since.
+// a command or, on the server's side, like a response to a command that was sent since then.
 class Exchange {
  public:
   using Request = Command;
@@ -46,9 +46,9 @@ class Exchange {
   enum class Mode : uint8_t {
     kFirst,   // the stream's first packet
     kInStep,  // a packet begins where the last one ended
-    kSeek,    // out of step
+    kSeek,    // looking for the beginning of a message
   };
-  // An unmistakable message proves the protocol, and so do this many others.
+  // An unmistakable message proves the protocol, and so does this number of others.
   static constexpr uint8_t kProof = 3;
 
   struct Stream {
@@ -113,15 +113,16 @@ class Exchange {
   bool not_mysql_ = false;
   bool over_ = false;
   bool ended_[2] = {false, false};
-  bool logging_in_ = false;  // the client logs in, and the server has not agreed yet
+  bool logging_in_ = false;  // true if the client logs in, and the server has not agreed yet
   bool capabilities_known_ = false;
   bool eof_may_follow_ = false;  // see ResponseReader::Progress::kMaybeDone
   bool response_acked_known_ = false;
-  bool commands_known_ = false;  // all since the login
-  uint8_t next_sequence_ = 0;    // expected in the response being read, or in a packet that may follow the last one
+  bool commands_known_ = false;  // true if all commands since the login are known
+  // Expected number in the response being read, or in a packet that may follow the last one.
+  uint8_t next_sequence_ = 0;
   uint32_t server_capabilities_ = 0;
-  uint32_t capabilities_ = 0;           // common to both sides
-  uint32_t early_ = 0;                  // number of a command that was begun before it was complete
+  uint32_t capabilities_ = 0;           // capabilities that both sides have
+  uint32_t early_ = 0;                  // number of a command that was reported before it was complete
   uint32_t unanswered_statements_ = 0;  // prepared statements whose IDs have not arrived yet
   uint32_t latest_id_ = 0;              // id of the latest statement that has one
   uint64_t response_acked_ = 0;         // acknowledgement in the latest response's first segment

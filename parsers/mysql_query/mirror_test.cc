@@ -1,4 +1,5 @@
-// Captures as mirrors deliver them: segments lost, late, repeated and cut, the middle, one direction.
+// Tests captures as mirrors deliver them: with lost, late, repeated and cut segments, without the beginning, and one
+// direction.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +29,7 @@ bool is_right(const testing::Tuple& tuple) {
   if (!tuple["partial"].empty() || tuple["kind"] == "connect" || tuple["kind"] == "prepare") return true;
   const std::string& statement = tuple["statement"];
   if (statement == "-") return tuple["rows"] == "2" || tuple["rows"] == "-";  // its PREPARE was not seen
-  // If rows were lost, the tuple does not give their number.
+  // If rows were lost, the tuple does not have their number.
   const std::string rows = statement.substr(7, 1);
   return tuple["rows"] == rows || (tuple["cut"] == "true" && tuple["rows"] == "-");
 }
@@ -66,7 +67,7 @@ TEST(MysqlQuery, ALostSegmentAffectsOnlyItsTransaction) {
     }
     Lines other_lines = expected;
     other_lines.erase(other_lines.begin() + 1 + static_cast<ptrdiff_t>((lost - 6) / 2));
-    // Without the prepared statement's response, its id is the next one.
+    // If the prepared statement's response is missing, its ID is the next one.
     if (lost == 6) other_lines[2] = "execute - ok 0 2 1 ";
     EXPECT_EQ(whole_lines, other_lines) << lost;
   }
@@ -114,7 +115,7 @@ TEST(MysqlQuery, JoinsInMidStream) {
   }
 }
 
-// The choice of EOF packets was not captured: the first result set shows it.
+// The login, which decides about EOF packets, was not captured, but the first result set shows it.
 TEST(MysqlQuery, EofPacketsAreGuessedInMidStream) {
   for (const bool eof_packets : {true, false}) {
     const Dialogue dialogue = {{true, prepare("SELECT ?")},  {false, prepared(1, 1, 0, eof_packets)},
@@ -153,7 +154,7 @@ TEST(MysqlQuery, LostRowsAreReported) {
   ASSERT_EQ(run.tuples().size(), 3u);
   EXPECT_EQ(run.lines({"statement", "cut", "partial"}), (Lines{" false ", "SELECT a true ", "SELECT b false "}));
   EXPECT_EQ(run.tuples()[1]["rows"], "-");
-  // The response's end is unknown, and so are its size and its time.
+  // The response's end is unknown, and so are its size and time.
   EXPECT_EQ(run.tuples()[1]["response_bytes"], "-");
   EXPECT_EQ(run.tuples()[1]["response_time_ns"], "-");
 }

@@ -33,7 +33,7 @@ std::string_view kind_of(const Command* command, const Response* response) {
   return response->greeting ? mysql::kind_of(mysql::code::kConnect) : "";
 }
 
-// The text of a statement that was prepared before the capture, or in a gap, is unknown.
+// False for a statement that was prepared before the capture or in a gap, since its text is unknown.
 bool knows_text(const Command* command) {
   return command != nullptr && (command->code != mysql::code::kExecute || !command->text.empty());
 }
@@ -77,30 +77,33 @@ const Schema& MysqlQuery::schema() const {
       .name = "mysql_query",
       .description = "MySQL and MariaDB commands with their responses",
       .layer = Layer::kApplication,
-      .fields = {optional({"kind", FieldType::kString, "", "connect, query, prepare, execute, fetch, close, ping, …"}),
-                 optional({"statement", FieldType::kString, "",
-                           "SQL text as sent, of a prepared statement the text it was prepared with; without passwords",
-                           false, TextKind::kSql}),
-                 optional({"status", FieldType::kString, "", "ok, error; tls, compressed: the rest can't be read"}),
-                 optional({"error_code", FieldType::kU64, "", "The server's, 0 without an error"}),
-                 optional({"rows", FieldType::kU64, "rows", "Rows of all results", true}),
-                 optional({"affected_rows", FieldType::kU64, "rows", "Changed, as the server says", true}),
-                 optional({"results", FieldType::kU64, "results",
-                           "Result sets and counts of affected rows: several statements at once", true}),
-                 optional({"first_byte_ns", FieldType::kI64, "ns",
-                           "First byte of the command to first byte of the response"}),
-                 optional({"first_row_ns", FieldType::kI64, "ns",
-                           "First byte of the command to first byte of the first row"}),
-                 optional(
-                     {"last_row_ns", FieldType::kI64, "ns", "First byte of the command to last byte of the last row"}),
-                 optional({"response_time_ns", FieldType::kI64, "ns",
-                           "First byte of the command to last byte of the response"}),
-                 optional({"request_bytes", FieldType::kU64, "bytes",
-                           "As transferred, with the client's part of a login or a file", true}),
-                 optional({"response_bytes", FieldType::kU64, "bytes", "As transferred", true}),
-                 {"cut", FieldType::kBool, "", "The statement is longer, or part of the response was not captured"},
-                 partial_field(),
-                 unanswered_field()},
+      .fields =
+          {optional({"kind", FieldType::kString, "", "connect, query, prepare, execute, fetch, close, ping, …"}),
+           optional({"statement", FieldType::kString, "",
+                     "SQL text as sent or, for a prepared statement, as prepared; without passwords", false,
+                     TextKind::kSql}),
+           optional({"status", FieldType::kString, "",
+                     "ok or error; tls or compressed if the rest of the connection can't be read"}),
+           optional({"error_code", FieldType::kU64, "", "The server's error code; 0 if there was no error"}),
+           optional({"rows", FieldType::kU64, "rows", "Rows of all results", true}),
+           optional({"affected_rows", FieldType::kU64, "rows", "Rows changed, as reported by the server", true}),
+           optional(
+               {"results", FieldType::kU64, "results",
+                "Number of results (result sets and counts of affected rows); several if statements are sent together",
+                true}),
+           optional(
+               {"first_byte_ns", FieldType::kI64, "ns", "First byte of the command to first byte of the response"}),
+           optional(
+               {"first_row_ns", FieldType::kI64, "ns", "First byte of the command to first byte of the first row"}),
+           optional({"last_row_ns", FieldType::kI64, "ns", "First byte of the command to last byte of the last row"}),
+           optional(
+               {"response_time_ns", FieldType::kI64, "ns", "First byte of the command to last byte of the response"}),
+           optional({"request_bytes", FieldType::kU64, "bytes",
+                     "Bytes as transferred, with the client's part of a login or a file", true}),
+           optional({"response_bytes", FieldType::kU64, "bytes", "As transferred", true}),
+           {"cut", FieldType::kBool, "", "True if the statement is longer, or a part of the response was not captured"},
+           partial_field(),
+           unanswered_field()},
       .main_fields = {"statement"},
       .value_field = "response_time_ns",
       .duration = {.field = "response_time_ns"},

@@ -61,7 +61,7 @@ TEST(MysqlQuery, PreparedStatementsHaveTheirText) {
        "prepare SELECT b ok 0 0 0 ", "execute - error 1243 0 0 ", "execute SELECT b ok 0 1 1 "});
 }
 
-TEST(MysqlQuery, LongDataIsNotAnswered) {
+TEST(MysqlQuery, LongDataGetsNoResponse) {
   const std::string piece = command('\x18', number(1, 4) + number(0, 2) + std::string(3000, 'b'));
   EXPECT_EQ(parse(logged_in() + Dialogue{{true, prepare("INSERT INTO t VALUES (?)")},
                                          {false, prepared(1, 1, 0)},
@@ -84,7 +84,7 @@ TEST(MysqlQuery, StatementsAreNeverConfused) {
       spoken(logged_in() + Dialogue{{true, prepare("SELECT 1")}, {true, prepare("SELECT 2")}, {true, execute(1)}})
           .frames();
   EXPECT_EQ(parse(frames).back(), "execute - - - - - request");
-  // The first was not captured.
+  // The first statement was not captured.
   EXPECT_EQ(parse(logged_in() + Dialogue{{true, prepare("SELECT 2") + execute(2)}})[2], "execute - - - - - request");
 }
 
@@ -102,7 +102,7 @@ TEST(MysqlQuery, SeveralStatementsAtOnce) {
             "query SELECT 1; SELECT * FROM no error 1146 1 1 ");
 }
 
-TEST(MysqlQuery, ManyRowsAndAnErrorAmongThem) {
+TEST(MysqlQuery, ManyRowsAndAnErrorAfterThem) {
   int sequence = 1;
   std::string killed = result_set(&sequence, 700);
   killed.resize(killed.size() - 9);
@@ -172,7 +172,7 @@ TEST(MysqlQuery, AnErrorBeforeTheRequestIsComplete) {
 }
 
 TEST(MysqlQuery, ConnectionPhase) {
-  // The server requests another authentication method, and the client answers.
+  // The server requests another authentication method, and the client responds.
   const std::string switch_request = packet(2, std::string("\xfe"
                                                            "caching_sha2_password\0scramble",
                                                            31));
@@ -227,7 +227,7 @@ TEST(MysqlQuery, QueryAttributesAreNotPartOfTheStatement) {
   const Dialogue asked = {{true, query(none)}, {false, result_set(1)}, {true, query(two)}, {false, result_set(1)}};
   expect_at_every_cut(logged_in(server, client) + asked,
                       {kConnected, "query SELECT 1 ok 0 1 1 ", "query SELECT 2 ok 0 1 1 "});
-  // Joined in mid-stream, bytes that look like attributes are parsed as attributes.
+  // In a stream that was joined in the middle, bytes that look like attributes are parsed as attributes.
   EXPECT_EQ(
       parse(
           spoken(Dialogue{{true, query("SELECT 0")}, {false, result_set(1)}} + asked, SIZE_MAX, false, false).frames()),
@@ -243,7 +243,7 @@ TEST(MysqlQuery, PasswordsAreNotReported) {
   const Lines expected = {kConnected, "query CREATE USER '***' REQUIRE NONE ok 0 0 1 ",
                           "prepare SET PASSWORD = '***' ok 0 0 0 ", "execute SET PASSWORD = '***' ok 0 0 1 "};
   expect_at_every_cut(dialogue, expected);
-  // With any bytes lost, no tuple contains any part of a secret.
+  // Whichever bytes are lost, no tuple contains any part of a secret.
   for (size_t cut : {1000u, 30u, 9u}) {
     const std::vector<Frame> frames = spoken(dialogue, cut, true).close().frames();
     for (size_t lost = 0; lost < frames.size(); ++lost) {

@@ -13,7 +13,7 @@ constexpr size_t kHeaderBytes = 4;  // length of a packet header
 // The unread rest of a piece of stream, and its origin.
 struct Piece {
   Bytes bytes;
-  Segment segment;  // its offset is that of bytes[0]
+  Segment segment;  // its offset is the offset of bytes[0]
 
   void advance(size_t count) {
     bytes = bytes.subspan(count);
@@ -28,14 +28,15 @@ struct Packet {
   Bytes payload;     // its first bytes, up to the kept number
   uint64_t length;   // length of the payload
   uint8_t sequence;  // number of its first part
-  uint8_t parts;     // 255: or more
-  bool cut;          // some of the kept part was not captured
+  uint8_t parts;     // number of parts; 255: or more
+  bool cut;          // true if a part of the kept bytes was not captured
   Segment first;     // segment of the header's first byte
-  uint64_t end;      // offset
+  uint64_t end;      // offset after the last byte
   int64_t last_ns;   // time of its last byte
 };
 
-// Splits one direction into packets. Keeps only the first bytes of each; a packet that lies in one piece is not copied.
+// Splits one direction into packets. Keeps only the first bytes of each packet; a packet that is contained in one piece
+// is not copied.
 class PacketReader {
  public:
   static constexpr uint32_t kMaxPartBytes = 0xffffff;
@@ -48,10 +49,10 @@ class PacketReader {
   // Reads up to the next packet's end, at most the whole piece. If it returns true, *packet is that packet, valid until
   // the next call.
   bool next(Piece& piece, Packet* packet);
-  // Bytes are missing. kInside: within a packet, which continues; kPacket: up to a packet's end, and *packet is that
-  // packet; kOutOfStep: the next boundary is unknown, and restart() is due.
+  // Skips missing bytes. kInside: they are within a packet, which continues; kPacket: they extend to a packet's end,
+  // and *packet is that packet; kOutOfStep: the next boundary is unknown, and restart() must be called.
   Gap gap(uint64_t bytes, const Segment& segment, Packet* packet);
-  // The next byte is a packet's first.
+  // Declares that the next byte is a packet's first one.
   void restart();
 
   void keep_by(KeptBytes kept_bytes) { kept_bytes_ = kept_bytes; }

@@ -1,4 +1,4 @@
-// After any effect of a mirror on a connection, pairing recovers.
+// Tests that pairing recovers after any effect of a mirror on a connection.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ TEST(MysqlQuery, LateSegmentsShiftNoPairs) {
   }
 }
 
-// The handshake's packets in each possible order of the first packets.
+// The packets of the handshake arrive in every possible order.
 TEST(MysqlQuery, LoginPacketsInAnyOrder) {
   Conversation conversation({.server_port = 3306});
   send_greeting(conversation);

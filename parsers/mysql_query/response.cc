@@ -11,10 +11,10 @@ namespace {
 constexpr uint8_t kOkHeader = 0x00, kMoreDataHeader = 0x01, kFileHeader = 0xfb, kEofHeader = 0xfe, kErrorHeader = 0xff;
 constexpr uint16_t kMoreResults = 0x0008, kCursorExists = 0x0040;
 constexpr uint32_t kMaxColumns = 4096;        // limit of any table or select
-constexpr uint32_t kProgressReport = 0xffff;  // MariaDB's: looks like an error packet, but is not one
+constexpr uint32_t kProgressReport = 0xffff;  // of MariaDB; looks like an error packet, but is not one
 constexpr size_t kMinOkBytes = 7;
 constexpr size_t kMaxEofBytes = 9;
-constexpr size_t kMaxCountBytes = 4;  // count of columns, and a flag whether they follow
+constexpr size_t kMaxCountBytes = 4;  // count of columns, and a flag that they follow
 constexpr size_t kPreparedBytes = 12;
 constexpr uint16_t kMinErrorCode = 1000;
 
@@ -68,7 +68,7 @@ bool is_prepared_shape(const Packet& packet) {
   return cursor.u8() == 0 && id != 0 && columns <= kMaxColumns;
 }
 
-// In an OK of this length readable text follows the warnings; in a prepared statement numbers do.
+// In an OK of this length, readable text follows the warnings; in the response to a prepared statement, numbers do.
 bool is_ok_rather(const Packet& packet) {
   Cursor cursor(packet.payload.subspan(1));
   cursor.length_encoded();
@@ -179,7 +179,7 @@ ResponseReader::Progress ResponseReader::head(const Packet& packet, Response* re
   }
 }
 
-// Requests to authenticate with another method, or to continue: the client answers, and then the server.
+// Handles requests to authenticate with another method, or to continue: the client responds, and then the server does.
 ResponseReader::Progress ResponseReader::login(const Packet& packet, Response* response) {
   switch (header_of(packet)) {
     case kOkHeader:
@@ -208,7 +208,7 @@ ResponseReader::Progress ResponseReader::ok(const Packet& packet, Response* resp
   return result_done(values.server_status, response);
 }
 
-// | fe | warnings (2) | status (2) |, or like OK
+// Layout: | fe | warnings (2) | status (2) |, or as in OK.
 ResponseReader::Progress ResponseReader::eof(const Packet& packet, Response* response) {
   uint16_t server_status = 0;
   if (is_eof_packet(packet)) {
@@ -229,7 +229,7 @@ ResponseReader::Progress ResponseReader::result_done(uint16_t server_status, Res
   return Progress::kMore;
 }
 
-// The count, and from some servers a flag whether columns follow: | [follow] | count | or | count | [follow] |.
+// Reads the count and, from some servers, a flag that columns follow: | [follow] | count | or | count | [follow] |.
 ResponseReader::Progress ResponseReader::column_count(const Packet& packet) {
   Cursor cursor(packet.payload);
   uint64_t count = cursor.length_encoded();
@@ -255,7 +255,7 @@ ResponseReader::Progress ResponseReader::column(const Packet& packet, Response* 
   return Progress::kMore;
 }
 
-// An OK at a result's end has more than 5 bytes: a packet of 5 here ends the columns.
+// An OK at a result's end has more than 5 bytes, so a packet of 5 bytes ends the columns.
 ResponseReader::Progress ResponseReader::columns_end(const Packet& packet, Response* response) {
   step_ = Step::kRows;
   if (!is_eof_packet(packet)) {
@@ -271,12 +271,12 @@ ResponseReader::Progress ResponseReader::columns_end(const Packet& packet, Respo
   return Progress::kMore;
 }
 
-// A row's first byte is 00, or the length of a value: fe only in rows of 16 MiB, ff never.
+// A row's first byte is 00 or the length of a value, which is fe only in rows of 16 MiB and never ff.
 ResponseReader::Progress ResponseReader::row(const Packet& packet, Response* response) {
   if (is_error(packet)) return error(packet, response);
   if (header_of(packet) == kEofHeader && packet.length < PacketReader::kMaxPartBytes) return eof(packet, response);
   if (packet.payload.empty() && packet.cut) {
-    // The short packet may have been the end.
+    // The short packet may have been the end of the result.
     response->cut = true;
     if (packet.length <= kMaxEofBytes) return Progress::kMore;
   }

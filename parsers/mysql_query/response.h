@@ -12,20 +12,20 @@ enum class Status : uint8_t { kNone, kOk, kError, kTls, kCompressed };
 // The server's response to one command.
 struct Response : ResponseHalf {
   Status status = Status::kNone;
-  bool greeting = false;  // in place of the greeting: the server refuses the connection
-  bool cut = false;       // some of it was not captured, perhaps with more rows, results or an error
-  bool prepared = false;  // a statement, whose id is now statement_id
+  bool greeting = false;  // true if it replaces the greeting: the server refuses the connection
+  bool cut = false;       // true if a part was not captured, perhaps with more rows, results or an error
+  bool prepared = false;  // true if a statement was prepared, whose ID is now statement_id
   uint8_t sequence = 0;   // number of its first packet
   uint32_t statement_id = 0;
   uint32_t error_code = 0;
   uint32_t results = 0;  // result sets and counts of affected rows
   uint64_t rows = 0;
   uint64_t affected_rows = 0;
-  int64_t first_row_ns = 0;  // 0: no row
+  int64_t first_row_ns = 0;  // 0 if there are no rows
   int64_t last_row_ns = 0;
 };
 
-// Lists of columns, and rows, end with an EOF packet (as in all older versions) or without one (DEPRECATE_EOF).
+// Tells if lists of columns and rows end with an EOF packet (as in all older versions) or without one (DEPRECATE_EOF).
 enum class EofPackets : uint8_t { kUnknown, kSent, kNotSent };
 
 // The form of the response to a command.
@@ -50,7 +50,7 @@ class ResponseReader {
   enum class Progress : uint8_t {
     kMore,
     kDone,
-    kMaybeDone,  // an EOF packet that belongs to it may follow
+    kMaybeDone,  // an EOF packet that belongs to the response may follow
     kNot,        // no server sends such a packet here
   };
 
@@ -58,7 +58,7 @@ class ResponseReader {
   Progress read(const Packet& packet, Response* response);
 
   bool in_rows() const { return step_ == Step::kRows; }
-  // The client must send data before the server continues: sequence numbers jump.
+  // True if the client must send data before the server continues, so that sequence numbers jump.
   bool client_speaks() const { return client_speaks_; }
   bool takes_file() const { return takes_file_; }
 
@@ -88,15 +88,15 @@ class ResponseReader {
   EofPackets eof_packets_ = EofPackets::kUnknown;
   bool client_speaks_ = false;
   bool takes_file_ = false;
-  uint32_t definitions_ = 0;       // columns or parameters still to come
-  uint32_t next_definitions_ = 0;  // columns, after the parameters
+  uint32_t definitions_ = 0;       // number of columns or parameters that follow
+  uint32_t next_definitions_ = 0;  // number of columns after the parameters
 };
 
 // True for an EOF packet as sent after columns and rows: 5 bytes, or 1 from servers older than 4.1.
 bool is_eof_packet(const Packet& packet);
 
 // True if a server's stream can be read from here on after a loss: the bytes begin with the first packet of a response,
-// which has this sequence number. `strong`: it can be nothing else.
+// which has this sequence number. *strong is set if they can't be anything else.
 bool looks_like_response(Bytes bytes, uint8_t sequence, bool* strong);
 
 // Reads a server's first packet. Returns false if this is not one; otherwise sets its capabilities, 0 if it refuses the

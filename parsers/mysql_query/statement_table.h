@@ -7,8 +7,8 @@
 
 namespace tapline::mysql {
 
-// The texts of a connection's prepared statements, by the ids that the server assigned. Servers increment ids, so the
-// slot of an id's lowest bits is nearly always free. If it isn't, the table doubles until it has kMaxPlaces slots; from
+// The texts of a connection's prepared statements, by the IDs that the server assigned. Servers increment IDs, so the
+// slot of an ID's lowest bits is nearly always free. If it isn't, the table doubles until it has kMaxPlaces slots; from
 // then on the newer statement takes the slot. Not thread-safe.
 class StatementTable {
  public:
@@ -21,7 +21,7 @@ class StatementTable {
     std::string text = {};
   };
 
-  // Null if there is none: the statement was prepared before the capture began, or was evicted.
+  // Returns null if the statement was prepared before the capture began, or was evicted.
   const Statement* find(uint32_t id) const;
   void put(uint32_t id, std::string_view text, bool is_cut);
   void forget(uint32_t id);

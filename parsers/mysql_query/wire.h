@@ -11,7 +11,7 @@ using Bytes = std::span<const uint8_t>;
 
 inline std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-// Reads the protocol's numbers from the first bytes of a packet. Beyond the end every number is 0 and ok() is false.
+// Reads the protocol's numbers from the first bytes of a packet. Beyond the end, every number is 0 and ok() is false.
 class Cursor {
  public:
   explicit Cursor(Bytes bytes) : bytes_(bytes) {}

@@ -3,7 +3,7 @@
 namespace tapline {
 namespace {
 
-// Names the fields of packets for triggers, which the parser `trigger` counts.
+// Declares the fields of packets for triggers, which the parser `trigger` counts.
 class PacketsParser final : public Parser {
  public:
   const Schema& schema() const override;
@@ -14,23 +14,25 @@ class PacketsParser final : public Parser {
 const Schema& PacketsParser::schema() const {
   static const Schema schema = {
       .name = "packets",
-      .description = "Single packets, which only triggers count: it emits no tuples",
+      .description = "Single packets, which only triggers count; emits no tuples",
       .layer = Layer::kTransport,
-      .fields = {{"bytes", FieldType::kU64, "bytes", "On the wire, link header included", true},
+      .fields = {{"bytes", FieldType::kU64, "bytes", "Bytes on the wire, including the link header", true},
                  {"payload_bytes", FieldType::kU64, "bytes", "Payload of TCP or UDP, or of IP", true},
                  {"syn", FieldType::kBool, "", "TCP with SYN and without ACK"},
                  {"syn_ack", FieldType::kBool, "", "TCP with SYN and ACK"},
                  {"fin", FieldType::kBool, "", "TCP with FIN"},
                  {"rst", FieldType::kBool, "", "TCP with RST"},
-                 {"retransmitted", FieldType::kBool, "", "It repeats payload of TCP"},
-                 {"out_of_order", FieldType::kBool, "", "Its payload fills a hole that is at most 3 ms old"},
-                 {"retransmitted_bytes", FieldType::kU64, "bytes", "Payload of TCP that was sent before", true},
-                 {"missing_bytes", FieldType::kU64, "bytes", "Payload of TCP before it that was not captured", true},
-                 optional({"rtt_ns", FieldType::kU64, "ns", "From a TCP segment, here, to the ACK that covers it"}),
-                 {"in_flight_bytes", FieldType::kU64, "bytes", "Payload of TCP in flight at the end of the last window",
+                 {"retransmitted", FieldType::kBool, "", "The packet repeats TCP payload"},
+                 {"out_of_order", FieldType::kBool, "", "The packet's payload fills a hole that is at most 3 ms old"},
+                 {"retransmitted_bytes", FieldType::kU64, "bytes", "TCP payload that was sent before", true},
+                 {"missing_bytes", FieldType::kU64, "bytes", "TCP payload before the segment that was not captured",
                   true},
+                 optional({"rtt_ns", FieldType::kU64, "ns",
+                           "Time from a TCP segment, as captured here, to the ACK that covers it"}),
+                 {"in_flight_bytes", FieldType::kU64, "bytes",
+                  "TCP payload in flight at the end of the previous window", true},
                  {"unacked_bytes", FieldType::kU64, "bytes",
-                  "Of in_flight_bytes, those that were not acknowledged in this window", true}},
+                  "Part of in_flight_bytes that was not acknowledged in this window", true}},
       .main_fields = {"src_ip"},
       .value_field = "bytes",
       .counted = true,

@@ -14,12 +14,12 @@ struct alignas(64) Sample {
   int64_t time_ns = 0;
   IpAddress src_ip;
   IpAddress dst_ip;
-  uint16_t src_port = 0;  // host order; 0 where the protocol has no ports
+  uint16_t src_port = 0;  // host order; 0 if the protocol has no ports
   uint16_t dst_port = 0;
   uint8_t protocol = 0;
   uint8_t tcp_flags = 0;
   uint8_t ip_version = 0;  // 4 or 6
-  // 1, or 0 for a correction: it only adds its TcpFacts to the counts of its key.
+  // 1, or 0 for a correction, which only adds its TcpFacts to the counts of its key.
   uint8_t packets = 1;
   uint32_t vlan = 0;  // as in FlowKey
   uint32_t network_id = 0;

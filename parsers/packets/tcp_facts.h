@@ -9,11 +9,11 @@ struct TcpFacts {
   // Payload bytes that the sender had already sent, as far as this tap can know. 0 for a bare ACK, a keep-alive and a
   // segment that fills a recent hole.
   uint32_t retransmitted_bytes = 0;
-  // Payload bytes that fill a hole too recent to be a retransmission.
+  // Payload bytes that fill a hole which is too recent for a retransmission.
   uint32_t out_of_order_bytes = 0;
   // Payload bytes before this segment that have not been captured.
   uint32_t missing_bytes = 0;
-  // Time from a segment to the ACK that covers it, measured here; 0: this packet measures none.
+  // Time from a segment to the ACK that covers it, measured here; 0 if this packet covers none.
   uint32_t rtt_ns = 0;
   // Bytes in flight at the end of the last window; set for a connection's first packet in a window.
   uint32_t in_flight_bytes = 0;

@@ -15,7 +15,7 @@ namespace {
 constexpr int32_t kMaxJumpBytes = 1 << 26;
 
 constexpr uint32_t kLastSentMask = (1u << 28) - 1;
-// Keep-alives are at least a second apart, since systems configure their time in seconds.
+// Keep-alives are at least a second apart, since systems configure their interval in seconds.
 constexpr uint32_t kMinKeepAliveMs = 900;
 constexpr uint32_t kMaxLateMs = 60'000;
 
@@ -28,20 +28,20 @@ uint64_t fold(uint64_t a, uint64_t b) {
 uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32) | 1; }
 uint32_t milliseconds(int64_t time_ns) { return static_cast<uint32_t>(time_ns / 1'000'000); }
 
-// Times wrap at `mask`. Packets may be out of order, so a time up to a minute in the future is now.
+// Times wrap at `mask`. Packets may be out of order, so a time up to a minute in the future counts as the present.
 uint32_t elapsed_ms(uint32_t since_ms, uint32_t now_ms, uint32_t mask) {
   const uint32_t elapsed = (now_ms - since_ms) & mask;
   return elapsed > mask - kMaxLateMs ? 0 : elapsed;
 }
 
-// Avoids a call of memcmp().
+// This avoids a call of memcmp().
 bool is_same(const uint64_t* a, const uint64_t* b) {
   uint64_t difference = 0;
   for (int word = 0; word < kKeyWords; ++word) difference |= a[word] ^ b[word];
   return difference == 0;
 }
 
-// A sample that only corrects the counts of the other direction.
+// Makes a sample that only corrects the counts of the other direction.
 Sample correction_for_peer(const Sample& sample) {
   Sample result = sample;
   std::swap(result.src_ip, result.dst_ip);
@@ -187,8 +187,9 @@ void TcpFlows::start(SideState* side, uint32_t seq) const {
   side->seq_known = true;
 }
 
-// A keep-alive repeats the last byte, and all bytes are acknowledged (RFC 9293 section 3.8.4). So does a byte whose ACK
-// was lost after the tap, but within a retransmission timeout and not after a silence.
+// A keep-alive repeats the last byte after all bytes were acknowledged (RFC 9293 section 3.8.4). So does the
+// retransmission of a byte whose ACK was lost after the tap, but within a retransmission timeout, and not after a
+// silence.
 bool TcpFlows::is_keep_alive(const SideState& side, uint32_t seq, const Sample& sample) {
   if (sample.payload_bytes != 1 || !side.ack_known || side.acked != side.seq_end) return false;
   if (sequence_distance(side.seq_end, seq) != -1) return false;
@@ -223,7 +224,7 @@ void TcpFlows::send(SideState* side, uint32_t seq, const Sample& sample, TcpFact
   side->measured_ns = sample.time_ns;
 }
 
-// Bytes below the highest seen: those in a hole are new here, all others were captured before.
+// Handles bytes below the highest one seen: those in a hole are new here, and all others were captured before.
 void TcpFlows::fill(SideState* side, uint32_t begin, uint32_t end, int64_t time_ns, TcpFacts* facts) {
   uint32_t repeated = end - begin;
   for (Hole& hole : side->holes) {
@@ -259,7 +260,7 @@ void TcpFlows::add_hole(SideState* side, uint32_t begin, uint32_t end, int64_t t
 
 void TcpFlows::acknowledge(SideState* sent, uint32_t ack, int64_t time_ns, TcpFacts* own, TcpFacts* peer_facts) {
   if (!sent->seq_known) return;
-  // A FIN takes a number, too. Beyond it, data were acknowledged that were not captured.
+  // A FIN also takes a number. If the ACK is beyond it, data that were not captured were acknowledged.
   if (std::abs(int64_t{sequence_distance(sent->seq_end, ack)}) > kMaxJumpBytes) return;
   if (sent->measuring && sequence_distance(sent->measured_end, ack) >= 0) {
     own->rtt_ns = static_cast<uint32_t>(std::clamp<int64_t>(time_ns - sent->measured_ns, 1, UINT32_MAX));

@@ -11,8 +11,8 @@
 namespace tapline {
 
 struct TcpFlowOptions {
-  uint32_t max_flows = 1 << 20;  // a power of two, at least 4; each takes about 200 bytes once used
-  // A hole filled within this time is reordering; later, a retransmission.
+  uint32_t max_flows = 1 << 20;  // a power of two, at least 4; a flow takes about 200 bytes once it is used
+  // A hole that is filled within this time is due to reordering; later, to a retransmission.
   int64_t reorder_ns = 3'000'000;
   // The windows of in_flight_bytes and unacked_bytes, aligned to the epoch. 0: both stay zero.
   int64_t window_ns = 0;
@@ -31,9 +31,9 @@ struct SampleBatch {
 
 // Determines the facts of TCP segments from the sequence numbers of both directions (RFC 9293; they wrap).
 //
-// State begins with a connection's first payload, so SYNs create none. The table is bounded: a new connection replaces
-// the longest silent of a few entries, and is counted. Its facts are then those of a connection that was joined in
-// mid-stream: bytes sent before are not known to be retransmitted.
+// State begins with a connection's first payload, so SYNs create none. The table is bounded: a new connection may
+// replace the one of a few entries that has been silent the longest, which is counted. If the replaced connection
+// continues, it is treated as joined in mid-stream: bytes that were sent before are not known to be retransmitted.
 //
 //   places (sets of four)                           flows, three cache lines each
 //   ┌─────────────┬────────────────────────┐        ┌─────┬──────────────────┬──────────────────┐
@@ -47,30 +47,31 @@ class TcpFlows {
 
   explicit TcpFlows(const TcpFlowOptions& options);
 
-  // Sets the batch to the samples with their facts. After an ACK of bytes that were in flight comes a correction for
+  // Sets the batch to the samples with their facts. An ACK of bytes that were in flight is followed by a correction for
   // the other direction. REQUIRES: at most kBurst samples, with the numbers of each.
   void observe(std::span<const Sample> samples, std::span<const TcpNumbers> numbers, SampleBatch* batch);
 
   uint64_t flows() const { return flows_; }
   uint64_t evicted_flows() const { return evicted_flows_; }
-  // Holes forgotten, as memory was full, when another one began. Bytes that fill them count as retransmitted.
+  // The number of holes that were forgotten because memory was full when another one began. Bytes that fill them count
+  // as retransmitted.
   uint64_t forgotten_holes() const { return forgotten_holes_; }
 
  private:
   static constexpr uint32_t kWays = 4;
   static constexpr int kHoles = 2;
   struct Hole {
-    uint32_t begin, end;  // equal: none
+    uint32_t begin, end;  // equal if there is no hole
     int64_t since_ns;
   };
   // Data that one side sent and the other one acknowledged.
   struct SideState {
-    uint32_t seq_end;            // after the highest byte seen
+    uint32_t seq_end;            // number after the highest byte seen
     uint32_t acked;              // the highest acknowledgement
     uint32_t restart_at;         // the first byte after the latest SYN
     uint32_t measured_end;       // rtt_ns is measured when this is acknowledged
     uint32_t window_mark;        // seq_end at the end of the last window
-    uint32_t last_sent_ms : 28;  // payload; wraps after three days
+    uint32_t last_sent_ms : 28;  // time of the latest payload; wraps after three days
     bool seq_known : 1;
     bool ack_known : 1;
     bool syn_seen : 1;

@@ -21,7 +21,7 @@ class Tap {
  public:
   explicit Tap(TcpFlowOptions options = {.max_flows = 1024}) : flows_(options) {}
 
-  // Sends from the client by default. Returns the packet's facts; correction() has those for the other direction.
+  // Sends from the client by default. Returns the packet's facts; correction() has the facts for the other direction.
   TcpFacts send(uint32_t seq, uint32_t payload, uint32_t ack = 0, bool from_client = true, uint8_t flags = kAck) {
     Sample sample;
     sample.time_ns = now_ns;
@@ -127,7 +127,7 @@ TEST(TcpFlowsTest, RoundTripsEndWithTheAckThatCoversTheSegment) {
   EXPECT_EQ(tap.answer(1100).rtt_ns, 0u);
   tap.send(1100, 100);
   tap.send(1100, 100);
-  EXPECT_EQ(tap.answer(1200).rtt_ns, 0u) << "which of the two it answers is unknown";
+  EXPECT_EQ(tap.answer(1200).rtt_ns, 0u) << "it is unknown which of the two it acknowledges";
 }
 
 TEST(TcpFlowsTest, StateBeginsWithPayload) {
@@ -149,7 +149,7 @@ TEST(TcpFlowsTest, ANewConnectionWithTheSamePortsStartsEmpty) {
   EXPECT_EQ(tap.send(2'000'000'000, 100).missing_bytes, 0u) << "without a SYN, by its distance";
 }
 
-// Sends the same ten bytes each time. Returns how many count as retransmitted.
+// Sends the same ten bytes in each call. Returns the number of bytes that count as retransmitted.
 uint32_t send_from(TcpFlows* flows, uint16_t port, int64_t time_ns) {
   Sample sample;
   sample.time_ns = time_ns;
@@ -183,8 +183,8 @@ TEST(TcpFlowsTest, LatePacketsEvictTheLeastRecentlyUsedFlow) {
   EXPECT_EQ(send_from(&flows, 1, 51 * kMs), 0u);
 }
 
-// Trumpet's congestion: the share of the bytes in flight at the end of the last window that this window does not
-// acknowledge.
+// Trumpet measures congestion by the share of the bytes in flight at the end of the last window that are not
+// acknowledged in this window.
 TEST(TcpFlowsTest, UnackedIsDataInFlightMinusAcknowledgedData) {
   Tap tap({.max_flows = 1024, .window_ns = 10 * kMs});
   tap.send(1000, 1000);
@@ -201,7 +201,7 @@ TEST(TcpFlowsTest, UnackedIsDataInFlightMinusAcknowledgedData) {
   EXPECT_EQ(tap.corrected().bytes, 0u);
   EXPECT_EQ(tap.corrected().src_port, 40000);
   tap.answer(2500);
-  EXPECT_EQ(tap.correction()->unacked_bytes, -500) << "only what was in flight then";
+  EXPECT_EQ(tap.correction()->unacked_bytes, -500) << "only bytes that were in flight then";
   tap.now_ns += 10 * kMs;
   EXPECT_EQ(tap.send(2500, 100).in_flight_bytes, 0u);
   tap.now_ns += 10 * kMs;
@@ -223,8 +223,8 @@ std::string text_after(const std::string& line, const std::string& name) {
   return line.substr(position, line.find('"', position) - position);
 }
 
-// Both hosts drop 2 % of the segments after the tap, so each retransmission repeats bytes that were captured: payload
-// less distinct payload of each direction, as tshark counted them.
+// Both hosts drop 2 % of the segments after the tap, so each retransmission repeats bytes that were captured. The
+// expected number is the payload minus the distinct payload of each direction, as tshark counted them.
 TEST(TcpFlowsTest, RetransmittedBytesOfACaptureWithLosses) {
   for (const std::string name : {"generated/tcp_loss", "generated/tcp_clean"}) {
     const std::string path = reference_capture(name + ".pcap.zst");

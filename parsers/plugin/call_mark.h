@@ -1,7 +1,7 @@
-// Marks the plug-in that is being called, so that a supervisor knows in which plug-in a lane crashed or hangs.
+// Marks the plug-in that is being called, so that a supervisor knows in which plug-in a lane has crashed or hangs.
 //
 // There is one writer, the lane's thread; any process that maps the mark may read it. All stores are relaxed: a reader
-// either waits for long (the watchdog) or reads the memory of a dead process, whose stores have all happened.
+// either waits for a long time (the watchdog) or reads the memory of a dead process, whose stores have all happened.
 #pragma once
 
 #include <atomic>
@@ -10,9 +10,9 @@
 namespace tapline {
 
 struct CallMark {
-  // 1 + the plug-in's index while its code runs; 0 otherwise, and also during a callback into Tapline.
+  // 1 + the plug-in's index while its code runs; 0 otherwise, including during a callback into Tapline.
   std::atomic<uint32_t> plugin{0};
-  // The number of calls begun, which distinguishes one long call from many short ones.
+  // The number of calls that have begun, which distinguishes one long call from many short ones.
   std::atomic<uint64_t> calls{0};
 };
 
@@ -23,10 +23,11 @@ inline thread_local CallMark* call_mark = nullptr;
 
 // Returns this thread's mark.
 inline CallMark& call_mark() { return internal::call_mark != nullptr ? *internal::call_mark : internal::own_call_mark; }
-// Makes this thread write to `mark`, which outlives the thread's calls; null: to a mark that is never read.
+// Makes this thread write to `mark`, which outlives the thread's calls. If it is null, the thread writes to a mark that
+// is never read.
 inline void set_call_mark(CallMark* mark) { internal::call_mark = mark; }
 
-// While it exists, the thread runs the code of that plug-in.
+// While this object exists, the thread runs the code of the plug-in.
 class MarkedCall {
  public:
   explicit MarkedCall(uint32_t plugin_index) : mark_(call_mark()) {
@@ -41,7 +42,7 @@ class MarkedCall {
   CallMark& mark_;
 };
 
-// While it exists, the thread is back in Tapline's code, within a marked call.
+// While this object exists, the thread is back in Tapline's code within a marked call.
 class UnmarkedCall {
  public:
   UnmarkedCall() : mark_(call_mark()), plugin_(mark_.plugin.load(std::memory_order_relaxed)) {

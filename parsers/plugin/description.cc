@@ -12,7 +12,7 @@ constexpr size_t kLongestName = 63;
 constexpr size_t kLongestText = 1000;
 constexpr uint32_t kMaxFields = 64;
 constexpr uint32_t kMaxStateBytes = 4096;
-// The field size of plug-ins built before fields could be optional.
+// The field size of plug-ins that were built before fields could be optional.
 constexpr uint32_t kOldestFieldBytes = offsetof(tapline_field, optional);
 constexpr uint32_t kKnownNeeds = TAPLINE_NEEDS_PACKETS | TAPLINE_NEEDS_CONNECTIONS | TAPLINE_NEEDS_STREAMS |
                                  TAPLINE_NEEDS_INTERVALS | TAPLINE_NEEDS_ALL_VIEWS;
@@ -25,7 +25,7 @@ bool is_name(std::string_view text) {
                      [](char c) { return is_lower(c) || (c >= '0' && c <= '9') || c == '_'; });
 }
 
-// Reads at most one byte more than allowed.
+// Reads a text. Touches at most one byte more than allowed.
 bool read_text(const char* text_bytes, size_t longest, std::string* text) {
   text->clear();
   if (text_bytes == nullptr) return true;

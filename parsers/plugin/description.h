@@ -1,4 +1,4 @@
-// A plug-in's description of one of its parsers, checked: no pointer or length in it is trusted.
+// Checks a plug-in's description of one of its parsers: no pointer or length in it is trusted.
 #pragma once
 
 #include <optional>

@@ -62,7 +62,7 @@ TEST(Description, IsCopied) {
   EXPECT_FALSE(read->needs.connections);
 }
 
-// Later versions append to the structures: unknown parts are skipped.
+// Later versions append to the structures, and unknown parts are skipped.
 TEST(Description, LargerStructuresAreStillRead) {
   struct LargerField {
     tapline_field known;

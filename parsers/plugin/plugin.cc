@@ -28,7 +28,7 @@ std::unique_ptr<Plugin> Plugin::load(const std::string& path, uint32_t index, st
     *error = "there is no such file";
     return nullptr;
   }
-  // The mark covers the object's constructors, its entry, and reads of the memory that the entry returns.
+  // The mark covers the object's constructors, its entry function, and reads of the memory that the entry returns.
   MarkedCall marked(index);
   void* object = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (object == nullptr) {

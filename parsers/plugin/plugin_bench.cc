@@ -1,6 +1,7 @@
-// Measures the cost of passing a packet to a parser: a built-in one, one behind the C interface in the same process,
-// and one in a separate process over a ring in shared memory (the paper's way). The parser itself does almost no work.
-// Reports TSC cycles per packet, the minimum of many short runs, to reduce the effect of a busy machine.
+// Measures the cost of passing a packet to a parser: to a built-in one, to one behind the C interface in the same
+// process, and to one in a separate process over a ring in shared memory, as in the paper. The parser itself does
+// almost no work. Reports TSC cycles per packet as the minimum of many short runs, to reduce the effect of a busy
+// machine.
 //
 // usage: plugin_bench
 #include <sys/mman.h>
@@ -38,7 +39,7 @@ class NoSink final : public TupleSink {
 
 uint64_t looked_at = 0;
 
-// Frames in `memory`, laid out as by a receive burst.
+// Makes frames in `memory`, laid out as by a receive burst.
 std::vector<Packet> packets_in(uint8_t* memory) {
   std::vector<Packet> packets(kBurst);
   for (size_t i = 0; i < kBurst; ++i) {
@@ -84,8 +85,8 @@ tapline_parser make_description() {
   return parser;
 }
 
-// One producer, one consumer; each polls. The packets' bytes are in shared memory: only a packet's metadata is copied,
-// in the layout of the C structure.
+// A ring with one producer and one consumer, both of which poll. The packets' bytes are in shared memory, so only a
+// packet's metadata is copied, in the layout of the C structure.
 struct Ring {
   static constexpr uint64_t kPlaces = 1024;
   alignas(64) std::atomic<uint64_t> head{0};
@@ -124,7 +125,7 @@ void produce(std::span<const Packet> packets, Ring* ring) {
   ring->head.store(head + packets.size(), std::memory_order_release);
 }
 
-// Sends a burst and waits until it has been processed, as a lane does whose tuples must be in the order of packets.
+// Sends a burst and waits until it has been processed, like a lane whose tuples must be in the order of packets.
 void round_trip(std::span<const Packet> packets, Ring* ring) {
   produce(packets, ring);
   while (ring->tail.load(std::memory_order_acquire) != ring->head.load(std::memory_order_relaxed)) _mm_pause();

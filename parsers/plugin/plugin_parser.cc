@@ -23,7 +23,7 @@ constexpr size_t kLongestText = 32'768;  // the limit of a batch
 struct tapline_out {
   const tapline::Schema* schema = nullptr;
   tapline::Emitter* emitter = nullptr;
-  uint64_t queries = ~0ull;  // the queries that a tuple may be for
+  uint64_t queries = ~0ull;  // the queries that may receive a tuple
   const tapline::Packet* packets = nullptr;
   size_t packet_count = 0;
   std::array<tapline_packet, kMaxPackets> packet_views = {};
@@ -36,12 +36,12 @@ struct tapline_out {
 namespace tapline {
 namespace {
 
-// The only `out` that this thread may use now.
+// The only `out` that this thread may use at the moment.
 thread_local tapline_out* current_out = nullptr;
 
 bool usable(const tapline_out* out) { return out != nullptr && out == current_out && out->emitter != nullptr; }
 
-// Index of the element that an untrusted pointer points to exactly, or `count`.
+// Returns the index of the element to which an untrusted pointer points exactly, or `count`.
 template <typename T>
 size_t index_in(const T* first, size_t count, const T* element) {
   const auto begin = reinterpret_cast<uintptr_t>(first), at = reinterpret_cast<uintptr_t>(element);
@@ -81,7 +81,7 @@ Value value_of(const tapline_value& value, FieldType type, std::string_view text
   }
 }
 
-// A tuple's values, copied out of the plug-in's memory.
+// A tuple's values, copied from the plug-in's memory.
 struct Values {
   std::array<tapline_value, kMaxValues> copied;
   uint32_t count = 0;
@@ -103,7 +103,7 @@ struct Values {
   }
 };
 
-// Forwards the tuple, or counts it as invalid. REQUIRES: unmarked.
+// Forwards the tuple, or counts it as invalid. REQUIRES: the call is unmarked.
 int emit_checked(tapline_out& out, TupleHeader header, const Values& values) {
   header.queries &= out.queries;
   if (!values.right) {
@@ -340,7 +340,7 @@ class PluginParser : public Base {
   }
 
  protected:
-  // Exceptions end the process while the call is marked.
+  // An exception ends the process while the call is marked.
   template <typename Function>
   auto call(Function function) noexcept {
     MarkedCall marked(plugin_);

@@ -57,7 +57,7 @@ TEST(PluginParser, ReceivesPacketsAndIntervals) {
   harness.all(conversation.frames());
   EXPECT_EQ(harness.lines({"kind", "text", "bytes"}),
             (std::vector<std::string>{"packet hello 5", "packet a longer text th 26", "second - 2", "packet late 4"}));
-  // Source is the client, by its higher port: the plug-in requested no connections.
+  // The source is the client by its higher port, since the plug-in requested no connections.
   for (const auto& tuple : harness.tuples()) EXPECT_EQ(tuple.endpoints(), "10.0.0.1:40000>10.0.0.2:80");
 }
 
@@ -81,7 +81,7 @@ TEST(PluginParser, ReceivesStreamsWithItsState) {
 TEST(PluginParser, IdentifiesTheClientAndStops) {
   Harness harness(made({1}));
   Conversation mid_stream;
-  // Without a handshake, the side with the higher port counts as the client until a parser knows better.
+  // If there is no handshake, the side with the higher port counts as the client until a parser corrects that.
   mid_stream.server("CLIENT\n").client("x\n");
   Conversation given_up({.client_port = 40001});
   given_up.handshake().client("ENOUGH\n").client("more\n");
@@ -102,7 +102,7 @@ TEST(PluginParser, InvalidTuplesAreCountedAndNotEmitted) {
   EXPECT_EQ(harness.lost(LossReason::kInvalidTuple), 5u);
 }
 
-// A sink that checks which plug-in is marked during its calls.
+// A sink that records which plug-in is marked during its calls.
 class MarkWatcher final : public TupleSink {
  public:
   void emit(uint32_t, const TupleHeader&, std::span<const Value>) override { look(); }

@@ -44,7 +44,7 @@ typedef enum tapline_type {
   TAPLINE_F64,
   TAPLINE_BOOL,
   TAPLINE_STRING,
-  TAPLINE_ABSENT /* as a value's type only: the parser could not determine it. For optional fields only */
+  TAPLINE_ABSENT /* only as the type of a value of an optional field: the parser could not determine it */
 } tapline_type;
 
 typedef struct tapline_value {
@@ -94,7 +94,7 @@ static inline tapline_value tapline_string(const char* text, uint32_t bytes) {
   return value;
 }
 
-/* No value: aggregates leave it out, comparisons with it are false. Zero means a measured zero. */
+/* No value: aggregates ignore it, and comparisons with it are false. Zero means a measured zero. */
 static inline tapline_value tapline_absent(void) {
   tapline_value value;
   value.type = TAPLINE_ABSENT;
@@ -147,11 +147,11 @@ typedef struct tapline_packet {
   uint32_t transport_offset;
   uint32_t payload_offset;
   uint32_t payload_captured_bytes; /* readable at data + payload_offset */
-  uint32_t payload_bytes;          /* by the IP header: exceeds the captured bytes under a snaplen */
+  uint32_t payload_bytes;          /* according to the IP header: exceeds the captured bytes under a snaplen */
   uint8_t tap;                     /* number of its tap, from 0 */
-  uint8_t repeated_view;           /* 1: another tap has shown the packet before */
+  uint8_t repeated_view;           /* 1: another tap has already shown the packet */
   uint16_t reserved;
-  tapline_connection* connection; /* null without TAPLINE_NEEDS_CONNECTIONS, and for packets other than TCP */
+  tapline_connection* connection; /* null if TAPLINE_NEEDS_CONNECTIONS is not set, and for packets other than TCP */
 } tapline_packet;
 
 /* The origin of a piece of a stream. */
@@ -193,9 +193,9 @@ typedef enum tapline_loss {
 typedef struct tapline_host {
   uint32_t abi;          /* TAPLINE_PARSER_ABI */
   uint32_t struct_bytes; /* sizeof(tapline_host) as Tapline knows it */
-  /* Packet time so far, which becomes the tuple's time_ns. */
+  /* Returns the packet time so far, which becomes the tuple's time_ns. */
   int64_t (*now_ns)(tapline_out* out);
-  /* Emits a tuple that this packet completes. `packet` is one of the current process() call. */
+  /* Emits a tuple that this packet completes. `packet` belongs to the current process() call. */
   int (*emit_packet)(tapline_out* out, const tapline_packet* packet, const tapline_value* values, uint32_t count);
   /* Emits a tuple of a connection that is an argument of the current callback. */
   int (*emit_connection)(tapline_out* out, const tapline_connection* connection, const tapline_value* values,
@@ -207,7 +207,7 @@ typedef struct tapline_host {
   int (*emit)(tapline_out* out, const tapline_header* header, const tapline_value* values, uint32_t count);
   /* Counts a loss, for the queries of a connection that is an argument of the current callback. */
   void (*lose)(tapline_out* out, const tapline_connection* connection, tapline_loss reason, uint64_t count);
-  /* The payload shows that `side` is the client: overrides only a guess by port. */
+  /* Declares that the payload shows that `side` is the client. Overrides only a guess by port. */
   void (*claim_client)(tapline_out* out, tapline_connection* connection, uint32_t side);
 } tapline_host;
 
@@ -263,10 +263,10 @@ typedef struct tapline_parser {
 
   /* Callbacks that the parser does not need may be null; on_end and on_release always may. */
   void (*process)(void* self, const tapline_packet* const* packets, uint32_t count, tapline_out* out);
-  /* The bytes of each direction, in order and once each, split anywhere. */
+  /* Receives the bytes of each direction, in order and once each, split anywhere. */
   int (*on_data)(void* self, tapline_connection* connection, uint32_t side, const uint8_t* bytes, uint64_t count,
                  const tapline_segment* segment, tapline_out* out);
-  /* `bytes` bytes between the previous data and the next were never captured. */
+  /* Called when `bytes` bytes between the previous data and the next were never captured. */
   int (*on_gap)(void* self, tapline_connection* connection, uint32_t side, uint64_t bytes,
                 const tapline_segment* segment, tapline_out* out);
   /* Called when this side sends no more. */
@@ -278,7 +278,7 @@ typedef struct tapline_parser {
   /* Called when some queries see no more of the connection: tuples emitted here go only to these. Other queries may
    * continue, so leave the state unchanged. */
   void (*on_end)(void* self, tapline_connection* connection, tapline_out* out);
-  /* The connection is forgotten: free the memory that its state owns. */
+  /* Called when the connection is forgotten: free the memory that its state owns. */
   void (*on_release)(void* self, tapline_connection* connection);
 } tapline_parser;
 

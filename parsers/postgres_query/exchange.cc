@@ -7,9 +7,10 @@
 namespace tapline::postgres {
 namespace {
 
-// A stream joined in the middle that shows none of the protocol within this many bytes belongs to another one.
+// A stream that was joined in the middle belongs to another protocol if nothing of this one is found within this many
+// bytes.
 constexpr uint64_t kMaxSeekBytes = 16 << 20;
-// Limit for the server's bytes that precede all of the client's.
+// The limit for bytes of the server that precede all bytes of the client.
 constexpr size_t kMaxAheadBytes = 8 << 10;
 constexpr size_t kKeptTextBytes = 256;
 
@@ -48,7 +49,7 @@ class Exchange::Filter final : public Exchange::Sink {
     if (exchange_.proven()) out_.on_transaction(request, response);
     if (request != nullptr && response != nullptr) exchange_.note_failure(*request, *response);
   }
-  // Only skipped requests are silent.
+  // Only skipped requests get no response.
   void on_silence(const Request& request, const Response& /*later*/) override { skip(request); }
   void on_client(Side side) override { out_.on_client(side); }
   void on_loss(LossReason reason) override {
@@ -56,7 +57,7 @@ class Exchange::Filter final : public Exchange::Sink {
   }
 
  private:
-  // Emits the request as answered by the error before it.
+  // Emits the request with the error before it as its response.
   void skip(const Request& request) {
     const Response& failed = exchange_.failed_;
     Response response;
@@ -80,7 +81,7 @@ ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const 
   segment_ = segment;
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (segment.offset < unit_end_[side] && is_overtaken(side, text, segment)) [[unlikely]]
-    readers_[side].recycle();  // and so joins the stream here
+    readers_[side].recycle();  // which joins the stream here
   const bool mine = readers_[side].read(bytes, segment, *this) == UnitReader::Verdict::kFine;
   if (is_client(side)) pairing_.requests_settled(readers_[side].settled_offset(), *sink_);
   pass_skipped();
@@ -140,7 +141,8 @@ void Exchange::prove(uint8_t weight) {
   if (proven()) sink_->on_client(static_cast<Side>(client_));
 }
 
-// A message continues although the other side has answered it, or asked again: its length was misread.
+// Returns true if a length was misread: a message continues although the other side has already responded to it or sent
+// the next request.
 bool Exchange::is_overtaken(Side side, std::string_view bytes, const Segment& segment) const {
   if (client_ < 0 || !segment.peer_offset_known || segment.peer_offset <= unit_acked_[side]) return false;
   if (is_server(side) && acked_known_ && segment.peer_offset <= acked_) return false;
@@ -179,7 +181,7 @@ bool Exchange::may_resume(Side side, std::string_view bytes) {
   }
   if ((is_client(side) && proven()) || !looks_like_responses(bytes, &strong)) return false;
   if (!strong && !is_server(side)) return false;
-  // Neither a response to a request before the latest one, nor the middle of any response, can begin now.
+  // Neither a response to a request before the latest one nor the middle of any response can begin now.
   if (acked_known_ && segment_.peer_offset_known && segment_.peer_offset <= acked_) return false;
   set_client(other_side(side));
   cut_response_off();
@@ -209,7 +211,8 @@ Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) 
   if (is_client(side)) return client_unit(side, bytes, first);
   if (is_server(side)) return server_unit(side, bytes, first);
   if (bytes[0] == '\0') return startup_unit(side, bytes, first);
-  // The server's side may be the only one captured, or be captured first: it requests the client's authentication.
+  // The server's side may be the only one captured, or be captured first. It then begins with a request for
+  // authentication.
   constexpr uint64_t kAuthenticationBytes = 9;
   const uint64_t responses = bytes[0] == 'N' ? 1 : 0;
   if (bytes.size() < responses + kAuthenticationBytes)
@@ -225,7 +228,7 @@ Unit Exchange::on_unit(Side side, std::string_view bytes, const Segment& first) 
   return server_unit(side, bytes, first);
 }
 
-// Examines the available part of a message as if it were the whole.
+// Examines the available part of a message as if it were the whole message.
 Unit Exchange::on_cut(Side side, std::string_view bytes, const Segment& first, bool /*in_packet*/) {
   Head head;
   if (bytes.size() < kHeadBytes || client_ < 0 || (is_client(side) && starting_)) return Unit::none();

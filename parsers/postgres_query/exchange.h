@@ -20,21 +20,21 @@ enum class Status : uint8_t { kNone, kOk, kError, kSkipped, kSuspended, kTls, kG
 struct Response : ResponseHalf {
   Status status = Status::kNone;
   char first_type = 0;     // type of its first message
-  bool cut = false;        // some of it was not captured
-  bool after_gap = false;  // it may lack its beginning
+  bool cut = false;        // a part of it was not captured
+  bool after_gap = false;  // its beginning may be missing
   char sqlstate[6] = {};
-  uint32_t results = 0;  // executed statements
+  uint32_t results = 0;  // number of executed statements
   uint64_t rows = 0;
   uint64_t affected_rows = 0;
-  int64_t first_row_ns = 0;  // 0: no row
+  int64_t first_row_ns = 0;  // 0 if there are no rows
   int64_t last_row_ns = 0;
-  int64_t failed_ns = 0;  // 0: no error
+  int64_t failed_ns = 0;  // 0 if there was no error
 
-  // Later requests in the same batch as an error are skipped.
+  // Returns false for an error, because later requests in the same batch are then skipped.
   bool answers_one() const { return status != Status::kError; }
 };
 
-// A client's request: a query, or in the extended protocol the messages from Parse or Bind up to Execute. Its text is
+// A client's request: a query or, in the extended protocol, the messages from Parse or Bind up to Execute. Its text is
 // the statement.
 struct Request : RequestHalf {
   Kind kind = Kind::kNone;
@@ -48,15 +48,15 @@ struct Request : RequestHalf {
   bool is_extended() const { return kind == Kind::kPrepare || kind == Kind::kBind || kind == Kind::kExecute; }
   bool contradicts(const Response& response) const;
   bool may_be_silent() const { return skipped; }
-  // True if the response's beginning was lost: a client copies only when requested.
+  // True if the response's beginning was lost: a client copies only when the server requests it.
   bool lacks_beginning(const Response& response) const { return copies && !binds && response.first_type != 'G'; }
 };
 
 // Reads both sides of one connection.
 //
 //   client: SSLRequest? ─▶ server: N ─▶ client: startup, password ─▶ server: R … Z ─▶ client: Q ─▶ server: T D… C Z
-//           or, several at once:        client: P B D E … S ─▶ server: 1 2 T D… C … Z;  after an error all up to S is
-//           skipped
+//           or, several at once:        client: P B D E … S ─▶ server: 1 2 T D… C … Z;  after an error, everything up
+//           to S is skipped
 //
 // Notices, parameters and notifications may come at any time and belong to no request.
 class Exchange {
@@ -91,9 +91,9 @@ class Exchange {
  private:
   class Filter;
   static constexpr size_t kMaxUnitBytes = kHeadBytes + kMaxNameBytes + kMaxStatementBytes + 1;
-  // An unmistakable message proves the protocol, and so do this many others.
+  // An unmistakable message proves the protocol, and so does this number of others.
   static constexpr uint8_t kProof = 3;
-  static constexpr char kTlsHandshake = 0x16;  // the first byte of its record
+  static constexpr char kTlsHandshake = 0x16;  // the first byte of a TLS record
 
   bool is_client(Side side) const { return client_ == side; }
   bool is_server(Side side) const { return client_ >= 0 && client_ != side; }
@@ -144,25 +144,25 @@ class Exchange {
   bool over_ = false;
   bool starting_ = true;               // the client's next message has no type
   bool connecting_ = false;            // a connection attempt has begun, and may be over
-  bool startup_late_ = false;          // earlier requests of the client, for encryption, may have been lost
-  bool encryption_requested_ = false;  // by the client's latest message
+  bool startup_late_ = false;          // earlier requests for encryption may have been lost
+  bool encryption_requested_ = false;  // true if the client's latest message requested it
   bool encrypting_ = false;            // the client encrypts; the server's agreement may arrive late
-  bool answering_ = true;              // the server has sent no message, except perhaps answers of one byte
-  bool described_ = false;             // a prepared statement's description comes next, and belongs to no request
+  bool answering_ = true;              // true until the server has sent a message other than responses of one byte
+  bool described_ = false;             // a prepared statement's description follows, and belongs to no request
   bool failed_known_ = false;          // future requests of failed_batch_ will be skipped
   bool executed_ = false;              // the latest portal was executed, although its Execute is late
   bool in_row_ = false;
   char response_type_ = 0;  // type of the first message of the response being read
   bool acked_known_ = false;
   bool ended_[2] = {false, false};
-  bool middle_[2] = {false, false};  // joined in the middle, and no answer was read since
+  bool middle_[2] = {false, false};  // joined in the middle, and no response has been read since then
   uint32_t batch_ = 0;               // number of the client's current batch of messages
   uint32_t failed_batch_ = 0;
   Response failed_;                  // the error that failed it
   uint64_t acked_ = 0;               // acknowledgement in the latest response's first segment
-  uint64_t unit_end_[2] = {0, 0};    // end of the message that was begun last
+  uint64_t unit_end_[2] = {0, 0};    // end of the message that began last
   uint64_t unit_acked_[2] = {0, 0};  // acknowledgement in its first segment
-  Segment segment_ = {};             // the current one
+  Segment segment_ = {};             // the current segment
   std::string latest_parsed_;        // name of a statement
   std::string latest_bound_;         // name of a portal
   std::string text_;                 // scratch

@@ -37,7 +37,7 @@ Unit Exchange::startup_unit(Side side, std::string_view bytes, const Segment& fi
   return Unit::taken(kStartupHeadBytes, total - kStartupHeadBytes);
 }
 
-// This is the same connection, regardless of an earlier encryption request.
+// The connection stays the same, regardless of an earlier encryption request.
 void Exchange::connect(Startup startup, uint64_t total, const Segment& first) {
   starting_ = startup == Startup::kTls || startup == Startup::kGss;
   encryption_requested_ = starting_;
@@ -75,13 +75,13 @@ void Exchange::client_message(const Head& head, std::string_view payload, const 
     default:
       break;
   }
-  // All data after a request up to Sync belong to it: copied data, a password.
+  // All data after a request and before Sync belong to it, such as copied data or a password.
   pairing_.end_request(first.offset + head.total);
   if (is_in(head.type, "QFS")) ++batch_;
 }
 
 Request& Exchange::open(Kind kind, const Segment& first) {
-  // The client has the whole of the last response, whose end was not found here.
+  // The client has received the whole last response, whose end was not found here.
   if (pairing_.response() != nullptr && !readers_[other_side(static_cast<Side>(client_))].in_step()) cut_response_off();
   Request& request = pairing_.begin_request(first, *sink_);
   request.kind = kind;
@@ -91,7 +91,7 @@ Request& Exchange::open(Kind kind, const Segment& first) {
   return request;
 }
 
-// A request to which other messages of the same batch may still be added.
+// Returns the request to which other messages of the same batch may still be added.
 Request* Exchange::open_in_batch() {
   Request* request = pairing_.reading();
   return request != nullptr && request->is_extended() && request->batch == batch_ ? request : nullptr;

@@ -26,8 +26,8 @@ Unit Exchange::server_unit(Side side, std::string_view bytes, const Segment& fir
   return Unit::taken(wanted, head.total - wanted);
 }
 
-// A single byte states whether the client may continue with encryption. This byte, or the client's request, may be so
-// late that the client has already continued.
+// A single byte states whether the client may continue with encryption. This byte or the client's request may be
+// captured so late that the client has already continued.
 Unit Exchange::encryption_response(char answered, const Segment& first) {
   if (answered == 'N') return Unit::taken(1);
   answer('R', first).status = answered == 'S' ? Status::kTls : Status::kGss;
@@ -92,7 +92,7 @@ Response& Exchange::answer(char type, const Segment& first) {
 
 void Exchange::end_answer(uint64_t end) { pairing_.end_response(end, segment_.time_ns, *sink_); }
 
-// If no request is known, the response's first message reveals its protocol.
+// If no request is known, the response's first message shows if it belongs to the simple or the extended protocol.
 bool Exchange::ends_at_ready() const {
   if (const Request* request = pairing_.answered()) return !request->is_extended();
   return !is_in(response_type_, "12");
@@ -100,7 +100,7 @@ bool Exchange::ends_at_ready() const {
 
 void Exchange::parsed(const Segment& first, uint64_t end) {
   described_ = false;
-  // The last response's request is unknown: it was only a prepare.
+  // The request of the last response is unknown, but only prepared a statement.
   if (pairing_.response() != nullptr && pairing_.answered() == nullptr) end_answer(first.offset);
   answer('1', first);
   const Request* request = pairing_.answered();
@@ -109,7 +109,7 @@ void Exchange::parsed(const Segment& first, uint64_t end) {
   end_answer(end);
 }
 
-// The request of the previous messages is unknown, but was a different one.
+// The request of the previous messages is unknown, but it was a different one.
 void Exchange::bound(const Segment& first) {
   const Response* response = pairing_.response();
   if (response != nullptr && pairing_.answered() == nullptr && response->results > 0) end_answer(first.offset);

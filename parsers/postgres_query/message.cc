@@ -8,13 +8,13 @@ namespace tapline::postgres {
 namespace {
 
 constexpr uint64_t kMaxMessageBytes = 1 << 30;  // the server's limit
-constexpr uint32_t kMaxStartupBytes = 10'000;   // the same
+constexpr uint32_t kMaxStartupBytes = 10'000;   // the server's limit
 constexpr uint32_t kTlsCode = 80877103, kGssCode = 80877104, kCancelCode = 80877102, kMajorVersion = 3;
 constexpr uint64_t kMaxErrorBytes = 1024;
 
 const uint8_t* data_of(std::string_view bytes) { return reinterpret_cast<const uint8_t*>(bytes.data()); }
 
-// Lengths as in messages: without the type.
+// Lengths exclude the type, as in messages.
 bool client_length_fits(char type, uint64_t length) {
   if (is_in(type, "SHXc")) return length == 4;
   if (is_in(type, "DC")) return length >= 6;
@@ -135,7 +135,7 @@ uint64_t affected_rows(std::string_view tag) {
   return rows;
 }
 
-// | field (1) | text | 0 | … | 0 |
+// Layout: | field (1) | text | 0 | … | 0 |
 std::string_view sqlstate(std::string_view error_fields) {
   constexpr size_t kCodeBytes = 5;
   while (!error_fields.empty() && error_fields[0] != '\0') {

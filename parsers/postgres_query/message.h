@@ -21,12 +21,12 @@ struct Head {
   uint64_t total = 0;  // length including the type
 };
 
-// Returns false if no client (server) sends a message with such a head. REQUIRES: kHeadBytes readable.
+// Returns false if no client (server) sends a message with such a head. REQUIRES: kHeadBytes readable bytes.
 bool read_client_head(std::string_view bytes, Head* head);
 bool read_server_head(std::string_view bytes, Head* head);
 
-// The number of bytes of a message that its reader examines; the rest is skipped. None for passwords, rows and copied
-// data.
+// The number of bytes of a message that its reader examines; the rest is skipped. It is 0 for passwords, rows and
+// copied data.
 uint64_t looked_at(const Head& head, bool from_client);
 
 // The client's first message has no type:   | length (4) | version or code (4) | … |
@@ -34,21 +34,23 @@ enum class Startup : uint8_t { kNot, kConnect, kTls, kGss, kCancel };
 inline constexpr uint64_t kStartupHeadBytes = 8;
 Startup read_startup(std::string_view bytes, uint64_t* total);
 
-// The number of consecutive whole messages from the first byte to the end of the bytes. 0 if any is invalid.
+// Returns the number of consecutive whole messages from the first byte to the end of the bytes, or 0 if any is invalid.
 int count_messages(std::string_view bytes, bool from_client);
-// True if a client's (server's) stream can be read from here on after a loss. `strong`: it can be nothing else.
+// True if a client's (server's) stream can be read from here on after a loss. *strong is set if it can't be anything
+// else.
 bool looks_like_requests(std::string_view bytes, bool* strong);
 bool looks_like_responses(std::string_view bytes, bool* strong);
 
-// Returns the text up to the first NUL, and removes both from *rest; without a NUL, takes all of it.
+// Returns the text up to the first NUL, and removes both from *rest; if there is no NUL, takes all of it.
 std::string_view take_name(std::string_view* rest);
 
-// "INSERT 0 5": 5. Returned rows do not count as affected.
+// Returns 5 for "INSERT 0 5". Returned rows do not count as affected.
 uint64_t affected_rows(std::string_view tag);
-// The five characters of an error's code; empty if it was cut off.
+// Returns the five characters of an error's code; empty if it was cut.
 std::string_view sqlstate(std::string_view error_fields);
 
-// The characters that begin a string in the statement: dollar quotes only if it has any, since $1 is a parameter.
+// Returns the characters that begin a string in the statement. They include $ only if the statement has dollar quotes,
+// since $1 is a parameter.
 std::string_view quotes_in(std::string_view statement);
 
 }  // namespace tapline::postgres

@@ -8,7 +8,7 @@
 
 namespace tapline::postgres {
 
-// Texts by name, at most kMaxTexts: beyond these, another one is evicted. Not thread-safe.
+// Texts by name, at most kMaxTexts: if there are more, an earlier one is evicted. Not thread-safe.
 class NamedTexts {
  public:
   static constexpr size_t kMaxTexts = 1024;
@@ -18,7 +18,7 @@ class NamedTexts {
     bool cut = false;
   };
 
-  // Null if there is none.
+  // Returns null if there is none.
   const Text* find(std::string_view name) const {
     const auto it = texts_.find(name);
     return it == texts_.end() ? nullptr : &it->second;

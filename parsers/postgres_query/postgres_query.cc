@@ -63,7 +63,7 @@ std::string_view name_of(Status status) {
   return "";
 }
 
-// The text of a statement that was prepared before the capture, or in a gap, is unknown.
+// False for a statement that was prepared before the capture or in a gap, since its text is unknown.
 bool knows_text(const Request* request) {
   const bool bound = request != nullptr && (request->kind == Kind::kBind || request->kind == Kind::kExecute);
   return request != nullptr && (!bound || !request->text.empty());
@@ -92,7 +92,8 @@ class PostgresQuery final : public TransactionParser<postgres::Exchange> {
     const auto since = [&](int64_t moment_ns) {
       return whole && moment_ns != 0 ? duration_of(request, moment_ns) : Value::absent(FieldType::kI64);
     };
-    // The response to a login's password looks like that to its first message, which follows at most one byte.
+    // The response to a login's password looks like the response to its first message, before which the server sends at
+    // most one byte.
     const bool begins_late = has_request && request->kind == Kind::kConnect && answer.after_gap &&
                              (answer.acked > request->end || answer.begin > request->peer_offset + 1);
     seen = seen_of(request, seen);
@@ -117,14 +118,15 @@ const Schema& PostgresQuery::schema() const {
           {optional(
                {"kind", FieldType::kString, "", "connect, query, prepare, bind, execute, function, cancel, terminate"}),
            optional({"statement", FieldType::kString, "",
-                     "SQL text as sent, of a prepared statement the text it was prepared with; without passwords",
-                     false, TextKind::kSql}),
+                     "SQL text as sent or, for a prepared statement, as prepared; without passwords", false,
+                     TextKind::kSql}),
            optional({"status", FieldType::kString, "",
-                     "ok, error, skipped: after an error; suspended: more rows may be fetched; tls, gss: the rest "
+                     "ok; error; skipped after an error; suspended if more rows may be fetched; tls or gss if the rest "
                      "can't be read"}),
-           optional({"sqlstate", FieldType::kString, "", "Code of the error, empty without one"}),
-           optional({"rows", FieldType::kU64, "rows", "Rows of all results, and those copied to the client", true}),
-           optional({"affected_rows", FieldType::kU64, "rows", "Changed or copied, as the server says", true}),
+           optional({"sqlstate", FieldType::kString, "", "Code of the error; empty if there was none"}),
+           optional({"rows", FieldType::kU64, "rows", "Rows of all results and rows copied to the client", true}),
+           optional(
+               {"affected_rows", FieldType::kU64, "rows", "Rows changed or copied, as reported by the server", true}),
            optional({"results", FieldType::kU64, "results", "Statements that were completed", true}),
            optional(
                {"first_byte_ns", FieldType::kI64, "ns", "First byte of the request to first byte of the response"}),
@@ -133,9 +135,9 @@ const Schema& PostgresQuery::schema() const {
            optional({"last_row_ns", FieldType::kI64, "ns", "First byte of the request to last byte of the last row"}),
            optional(
                {"response_time_ns", FieldType::kI64, "ns", "First byte of the request to last byte of the response"}),
-           optional({"request_bytes", FieldType::kU64, "bytes", "As transferred, including copied data", true}),
+           optional({"request_bytes", FieldType::kU64, "bytes", "Bytes as transferred, including copied data", true}),
            optional({"response_bytes", FieldType::kU64, "bytes", "As transferred", true}),
-           {"cut", FieldType::kBool, "", "The statement is longer, or part of the response was not captured"},
+           {"cut", FieldType::kBool, "", "True if the statement is longer, or a part of the response was not captured"},
            partial_field(),
            unanswered_field()},
       .main_fields = {"statement"},

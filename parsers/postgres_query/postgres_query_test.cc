@@ -117,7 +117,7 @@ TEST(PostgresQuery, ExtendedQueries) {
                    {false, kBound + done("UPDATE 7") + kReady},
                    {true, bind("s1") + execute() + kSync},
                    {false, kBound + done("UPDATE 0") + kReady},
-                   // A portal whose rows arrive in two parts.
+                   // The rows of a portal arrive in two parts.
                    {true, parse("SELECT x") + bind("", "c1") + execute("c1") + kSync},
                    {false, kParsed + kBound + rows(2) + message('s') + kReady},
                    {true, execute("c1") + kSync},
@@ -126,7 +126,7 @@ TEST(PostgresQuery, ExtendedQueries) {
        "execute UPDATE t ok  0 0 ", "execute SELECT x suspended  2 0 ", "execute SELECT x ok  1 0 "});
 }
 
-TEST(PostgresQuery, PipelinesAndErrorsInThem) {
+TEST(PostgresQuery, PipelinesWithErrors) {
   const std::string one = parse("SELECT 1") + bind() + execute(), bad = parse("SELECT bad") + bind() + execute(),
                     two = parse("SELECT 2") + bind() + execute();
   expect_at_every_cut(
@@ -135,7 +135,7 @@ TEST(PostgresQuery, PipelinesAndErrorsInThem) {
                                          kBound + rows(1) + done("SELECT 1") + kReady}},
       {kConnected, "execute SELECT 1 ok  1 0 ", "execute SELECT bad error 42703 0 0 ", "execute SELECT 2 skipped  0 0 ",
        "execute SELECT 2 skipped  0 0 ", "execute SELECT 1 ok  1 0 "});
-  // Bind and Execute may fail, too.
+  // Bind and Execute may also fail.
   EXPECT_EQ(parsed(logged_in() +
                    Dialogue{{true, one + kSync}, {false, kParsed + kBound + rows(3) + error("57014") + kReady}})[1],
             "execute SELECT 1 error 57014 3 0 ");
@@ -277,7 +277,7 @@ TEST(PostgresQuery, ALostSegmentAffectsOnlyItsTransaction) {
   }
 }
 
-// Exchanges of one statement and of several, of which one may fail.
+// Makes exchanges of one statement and of several, of which one may fail.
 Dialogue pipelined(int times) {
   const std::string one = parse("SELECT 1") + bind() + execute(), bad = parse("SELECT bad") + bind() + execute();
   const std::string response = kParsed + kBound + rows(1) + done("SELECT 1");
@@ -329,7 +329,7 @@ TEST(PostgresQuery, ALossInALoginAffectsNoLaterTransaction) {
   }
 }
 
-// The error answers the password, not the startup message.
+// The error is the response to the password, not to the startup message.
 TEST(PostgresQuery, ALoginWithoutItsFirstResponseHasNoTimeToFirstByte) {
   const Dialogue dialogue = {{true, startup()},
                              {false, message('R', number(5, 4) + "salt")},
@@ -343,7 +343,7 @@ TEST(PostgresQuery, ALoginWithoutItsFirstResponseHasNoTimeToFirstByte) {
   EXPECT_EQ(parsed(frames, {"first_byte_ns"}), Lines{"-"});
 }
 
-// Each frame is up to three places late, or repeated.
+// Tests that the result is the same if a frame is up to three places late, or repeated.
 void expect_same_if_late_or_repeated(const std::vector<Frame>& frames) {
   Lines expected = parsed(frames);
   std::sort(expected.begin(), expected.end());

@@ -44,7 +44,7 @@ class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
     input_.finish();
     contents_.finish();
   }
-  // A burst ends when the queue is empty, also if no packet follows.
+  // A burst ends when the queue is empty, even if no packet follows.
   void close_interval(const std::string& queue, uint64_t queries, Emitter& out);
   bool pending() const { return !input_.idle() || contents_.in_burst(); }
 
@@ -66,8 +66,8 @@ class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
   queues::QueueContents contents_;
   queues::QueueInput input_;
   queues::DepartureHeaders headers_;
-  std::vector<queues::DepartureHeader> latest_;  // of each flow
-  std::vector<EndedBurst> ended_;                // in this interval
+  std::vector<queues::DepartureHeader> latest_;  // by flow
+  std::vector<EndedBurst> ended_;                // bursts that ended in this interval
   uint64_t without_room_ = 0;                    // bursts beyond kMaxEnded
 };
 

@@ -4,8 +4,8 @@
 namespace tapline {
 namespace {
 
-// Emits the bursts that filled port queues, with the flows that caused them, from the packets at taps on
-// both sides, or from INT.
+// Emits the bursts that filled port queues, with the flows that caused them, from the packets at taps on both sides or
+// from INT.
 class QueueBurst final : public queues::QueueParser<BurstMeter> {
  public:
   const Schema& schema() const override {
@@ -13,17 +13,18 @@ class QueueBurst final : public queues::QueueParser<BurstMeter> {
         .name = "queue_burst",
         .description = "Bursts that filled the queue of a switch's port, and the flows that caused them",
         .layer = Layer::kNetwork,
-        .fields = {{"queue", FieldType::kString, "", "The queue: SWITCH:PORT; with INT SWITCH-ID:PORT[.QUEUE-ID]"},
+        .fields = {{"queue", FieldType::kString, "", "The queue: SWITCH:PORT or, with INT, SWITCH-ID:PORT[.QUEUE-ID]"},
                    {"rank", FieldType::kU64, "", "Rank of the flow among those reported: 1 has the largest share"},
                    {"from_client", FieldType::kBool, "", "True if the client sent these packets"},
                    {"begin_ns", FieldType::kI64, "ns",
                     "Arrival of the packet that found the queue empty, since the epoch"},
-                   {"duration_ns", FieldType::kU64, "ns", "Until the last packet left before the queue was empty"},
+                   {"duration_ns", FieldType::kU64, "ns", "Time until the last packet left and the queue was empty"},
                    {"delay_ns", FieldType::kU64, "ns", "Longest wait of a packet"},
-                   {"peak_bytes", FieldType::kU64, "bytes", "Max bytes in the queue"},
+                   {"peak_bytes", FieldType::kU64, "bytes", "Maximum bytes in the queue"},
                    {"burst_packets", FieldType::kU64, "packets", "Packets of all flows that left"},
                    {"burst_bytes", FieldType::kU64, "bytes", "Bytes of all flows that left"},
-                   {"victims", FieldType::kU64, "packets", "Packets that waited at least for the argument's delay"},
+                   {"victims", FieldType::kU64, "packets",
+                    "Packets that waited for at least the delay of the argument"},
                    {"burst_flows", FieldType::kU64, "flows", "Flows that had packets in the burst"},
                    {"lost", FieldType::kU64, "packets", "Packets of all flows that arrived and never left"},
                    {"share", FieldType::kF64, "ratio", "The flow's share in direct_bytes of all flows"},
@@ -35,7 +36,7 @@ class QueueBurst final : public queues::QueueParser<BurstMeter> {
                     "Bytes by which the flow had raised the queue that a victim found, on average"},
                    {"flow_victims", FieldType::kU64, "packets", "Victims of the flow itself"},
                    {"flow_delay_ns", FieldType::kU64, "ns", "Longest wait of the flow's packets"},
-                   {"waited_ns", FieldType::kU64, "ns", "Waits of the flow's packets, in sum"}},
+                   {"waited_ns", FieldType::kU64, "ns", "Total wait of the flow's packets"}},
         .main_fields = {"src_ip", "dst_ip"},
         .value_field = "direct_bytes",
         .events = true,

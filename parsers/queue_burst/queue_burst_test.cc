@@ -46,7 +46,7 @@ TEST(QueueBurst, ReportsABusyPeriodWithItsCulprits) {
   EXPECT_NEAR(std::stod(first["share"]) + std::stod(second["share"]), 1, 1e-5);
 }
 
-TEST(QueueBurst, ABurstEndsThoughNoPacketFollows) {
+TEST(QueueBurst, ABurstEndsEvenIfNoPacketFollows) {
   Harness harness = harness_of(200'000);
   const std::vector<Frame> frames = two_flows(12);
   harness.feed(frames);

@@ -25,7 +25,7 @@ void DepthMeter::close_interval(const std::string& queue, uint64_t queries, Emit
   const uint64_t late = hops.late - reported_hops_.late, repeated = hops.repeated - reported_hops_.repeated;
   if (interval_.packets == 0 && lost + late + repeated == 0) return;
   const Interval& all = interval_;
-  // Without a packet whose arrival is known, the contents are unknown.
+  // If no packet's arrival is known, the contents are unknown.
   const auto known = [&](auto value) {
     return all.measured == 0 ? Value::absent(FieldType::kU64) : Value::u64(static_cast<uint64_t>(value));
   };

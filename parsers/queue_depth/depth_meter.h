@@ -43,7 +43,7 @@ class DepthMeter final : private queues::MatchSink {
   // The sums of one interval.
   struct Interval {
     queues::Finding fullest;   // the contents found by the packet that found the most bytes
-    uint64_t queue_bytes = 0;  // Σ over packets of the bytes that each found
+    uint64_t queue_bytes = 0;  // sum over packets of the bytes that they found
     int64_t min_delay_ns = INT64_MAX, longest_delay_ns = 0, delays_ns = 0;
     uint64_t measured = 0;  // packets whose arrival was seen
     uint64_t packets = 0, bytes = 0;
@@ -58,7 +58,7 @@ class DepthMeter final : private queues::MatchSink {
   queues::QueueContents contents_;
   queues::QueueInput input_;
   Interval interval_;
-  // Counts that earlier intervals reported.
+  // The counts that earlier intervals reported.
   queues::MatchStatistics reported_;
   queues::SequencerStatistics reported_hops_;
 };

@@ -33,12 +33,12 @@ TEST(QueueDepth, ReportsTheFullestMomentAndTheWaits) {
       harness.lines({"queue", "queue_bytes", "queue_packets", "flows_in_queue", "min_delay_ns", "max_delay_ns",
                      "packets", "bytes", "lost", "never_came", "ambiguous", "error_bytes", "offset_ns"}),
       (std::vector<std::string>{"s1:2 0 0 0 0 0 1 1000 0 0 0 0 0", "s1:2 6000 6 2 40000 260000 12 12000 0 0 0 0 0"}));
-  // Packet i waits for 40 (i + 1) - 20 i µs, and finds the packets from number ceil(i / 2) - 1 or 0 on.
+  // Packet i waits for 40 (i + 1) - 20 i µs, and finds the packets since number ceil(i / 2) - 1 or 0.
   EXPECT_EQ(harness.tuples()[1]["mean_delay_ns"], "150000");
 }
 
-// A switch reads four packets at a time. Corrected, packet i leaves when its transmission begins, and waits for
-// 40 i - 20 i µs.
+// A switch reads four packets at a time. After the correction, packet i leaves when its transmission begins, and waits
+// for 40 i - 20 i µs.
 TEST(QueueDepth, CorrectsLateStampsByTheSpeedOfTheLink) {
   std::vector<Frame> frames = two_flows(12);
   for (Frame& frame : frames) {
@@ -74,8 +74,9 @@ TEST(QueueDepth, CountsPacketsThatEitherTapMissed) {
   EXPECT_EQ(sum(harness, "never_came"), 9u);
 }
 
-// The last departures wait for their arrivals, and the last arrival expires, after the interval of the last packet.
-TEST(QueueDepth, ReportsTheLastPacketsThoughNoneFollow) {
+// The wait of the last departures for their arrivals ends, and the last arrival expires, after the interval of the last
+// packet.
+TEST(QueueDepth, ReportsTheLastPacketsEvenIfNoneFollow) {
   std::vector<Frame> frames = two_flows(90);
   std::erase_if(frames, [](const Frame& frame) {
     const int number = frame.bytes[19];

@@ -34,7 +34,7 @@ Hop hop(uint32_t switch_id, uint16_t port, int64_t arrival_ns, int64_t departure
           .time_ns = static_cast<uint64_t>(departure_ns)};
 }
 
-// A datagram of 1,000 bytes without its telemetry, captured 1 ms after it left the last switch.
+// Makes a datagram of 1,000 bytes plus telemetry, captured 1 ms after it left the last switch.
 Frame packet(const std::vector<Hop>& hops, uint16_t number, uint16_t instructions = kAll) {
   Frame bare = queues::testing::datagram(static_cast<uint16_t>(2000 + number % 2), number, 0, 0);
   const testing::Bytes ip(bare.bytes.begin() + 14, bare.bytes.end());
@@ -73,8 +73,8 @@ Lines summary(const Harness& harness) {
 TEST(TelemetryQueues, EachHopIsAQueue) {
   Harness harness = harness_of();
   harness.all(two_switches(12));
-  // As between taps (QueueDepth.ReportsTheFullestMomentAndTheWaits); packets without telemetry would make the contents
-  // larger, so their error is unknown.
+  // The result is the same as between taps (QueueDepth.ReportsTheFullestMomentAndTheWaits), but packets without
+  // telemetry would make the contents larger, so the error is unknown.
   EXPECT_EQ(summary(harness),
             (Lines{"7:3 6000 6 2 40000 260000 12 12000 0 - 0 0", "9:1.2 0 0 0 10000 10000 12 12000 0 - 0 0"}));
 }
@@ -95,7 +95,7 @@ TEST(TelemetryQueues, CopiesCountOnceAndTheOrderOfCaptureDoesNotMatter) {
   EXPECT_EQ(summary(shuffled), expected);
 }
 
-TEST(TelemetryQueues, TheLastPacketsAreReportedThoughNoneFollow) {
+TEST(TelemetryQueues, TheLastPacketsAreReportedEvenIfNoneFollow) {
   Harness harness = harness_of(kNsPerMs);
   const std::vector<Frame> frames = two_switches(12);
   harness.feed(frames);
@@ -131,7 +131,7 @@ TEST(TelemetryQueues, TapsOfAQueueShowNoHops) {
   EXPECT_EQ(packets, (std::map<std::string, uint64_t>{{"7:3", 1}, {"9:1.2", 1}, {"s1:2", 1}}));
 }
 
-// The statistics of a parser of queues.
+// A queue parser that shows its statistics.
 class Depths final : public queues::QueueParser<DepthMeter> {
  public:
   const Schema& schema() const override { return schema_; }
@@ -165,7 +165,7 @@ TEST(TelemetryQueues, EveryHopThatIsNotUsedIsCountedByReason) {
   const Hop good_hop = hop(7, 3, kStart, kStart + 1000);
   for (const uint16_t instructions : {0x7400, 0xb400, 0xd400, 0xf000})
     EXPECT_EQ(count({packet({good_hop, good_hop}, 1, instructions)}).hops.incomplete, 2u) << instructions;
-  // Without bit 3, the port has one queue; without egress time, the latency follows the ingress time.
+  // If bit 3 is not set, the port has one queue; if there is no egress time, the latency follows the ingress time.
   for (const uint16_t instructions : {0xe400, 0xf800, 0xcc00})
     EXPECT_EQ(count({packet({good_hop}, 1, instructions)}).hops.usable, 1u) << instructions;
   std::vector<Hop> lacking(4, good_hop);

@@ -4,18 +4,18 @@
 namespace tapline {
 namespace {
 
-// Emits the flows that filled a queue, from the packets at taps on both its sides (ConQuest sections 3.1 and 6) or from
-// INT.
+// Emits the flows that filled a queue, from the packets at taps on both of its sides (ConQuest sections 3.1 and 6) or
+// from INT.
 class QueueFlows final : public queues::QueueParser<FlowMeter> {
  public:
   const Schema& schema() const override {
     static const Schema schema = {
         .name = "queue_flows",
-        .description = "Flows that filled the queue of a switch's port, from taps on both its sides or from INT",
+        .description = "Flows that filled the queue of a switch's port, from taps on both of its sides or from INT",
         .layer = Layer::kNetwork,
-        .fields = {{"queue", FieldType::kString, "", "The queue: SWITCH:PORT; with INT SWITCH-ID:PORT[.QUEUE-ID]"},
+        .fields = {{"queue", FieldType::kString, "", "The queue: SWITCH:PORT or, with INT, SWITCH-ID:PORT[.QUEUE-ID]"},
                    {"from_client", FieldType::kBool, "", "True if the client sent these packets"},
-                   {"delay_ns", FieldType::kU64, "ns", "Longest wait of one of its packets"},
+                   {"delay_ns", FieldType::kU64, "ns", "Longest wait of one of the flow's packets"},
                    {"queued_bytes", FieldType::kU64, "bytes", "Bytes of the flow that this packet found in the queue"},
                    {"queued_packets", FieldType::kU64, "packets",
                     "Packets of the flow that this packet found in the queue"},
@@ -23,9 +23,9 @@ class QueueFlows final : public queues::QueueParser<FlowMeter> {
                    {"flows_in_queue", FieldType::kU64, "flows", "Flows that this packet found in the queue"},
                    {"share", FieldType::kF64, "ratio", "queued_bytes divided by queue_bytes"},
                    {"packets", FieldType::kU64, "packets", "Packets of the flow that left", true},
-                   {"bytes", FieldType::kU64, "bytes", "Bytes of the flow that left, link header included", true},
-                   {"waited_ns", FieldType::kU64, "ns", "Total wait of its packets", true},
-                   {"blamed_ns", FieldType::kU64, "ns", "Total wait of all packets while one of its packets was sent",
+                   {"bytes", FieldType::kU64, "bytes", "Bytes of the flow that left, including link headers", true},
+                   {"waited_ns", FieldType::kU64, "ns", "Total wait of the flow's packets", true},
+                   {"blamed_ns", FieldType::kU64, "ns", "Total wait of all packets while a packet of the flow was sent",
                     true},
                    {"lost", FieldType::kU64, "packets", "Packets of the flow that arrived and never left", true},
                    optional({"error_bytes", FieldType::kU64, "bytes",
@@ -38,7 +38,7 @@ class QueueFlows final : public queues::QueueParser<FlowMeter> {
         .arguments = queues::QueueSettings::declare(
             {{"delay", FieldType::kU64, "ns", "Min longest wait of an emitted flow's packets", "500000", 0,
               10 * kNsPerSecond},
-             {"share", FieldType::kF64, "", "Min share of the queue of an emitted flow", "0.01", 0, 1},
+             {"share", FieldType::kF64, "", "Min share of an emitted flow in the queue", "0.01", 0, 1},
              queues::QueueSettings::every()}),
         .example = {"s1:2", "true", "11754632", "21630", "15", "28840", "2", "0.750000", "2", "2884", "22366786",
                     "32899771", "14", "0"},

@@ -50,8 +50,9 @@ std::vector<Tuple> tuples_of(const Harness& harness) {
 TEST(QueueFlows, ReportsTheQueueShareOfEachFlow) {
   Harness harness = harness_of({});
   harness.all(two_flows(12));
-  // Packet 11 arrives at 220 µs, when packets 5 (which leaves at 240 µs) to 10 are in the queue; of its flow 5, 7, 8,
-  // 10. Packet 9 arrives at 180 µs, and finds packets 4 (which leaves at 200 µs) to 8: of its flow 6.
+  // Packet 11 arrives at 220 µs, when packets 5 (which leaves at 240 µs) to 10 are in the queue; packets 5, 7, 8 and 10
+  // belong to its flow. Packet 9 arrives at 180 µs, and finds packets 4 (which leaves at 200 µs) to 8; packet 6 belongs
+  // to its flow.
   const std::vector<Tuple> tuples = tuples_of(harness);
   ASSERT_EQ(tuples.size(), 2u);
   const auto line = [](const Tuple& tuple) {
@@ -105,7 +106,7 @@ TEST(QueueFlows, ReportsOnlyQueuesOfPacketsThatTheQuerySees) {
   Harness harness(std::move(parsers));
   std::vector<Frame> first = two_flows(12), second = two_flows(12);
   for (Frame& frame : second) frame.tap = static_cast<uint8_t>(frame.tap + 2);
-  // Query 0 wants the first queue, 1 the second, 2 both.
+  // Query 0 wants the first queue, query 1 the second, and query 2 both.
   harness.feed(first, 0b101);
   harness.feed(second, 0b110);
   harness.engine().end();
@@ -202,8 +203,8 @@ TEST(QueueFlows, NamesTheBurstsOfARealQueue) {
   EXPECT_EQ(tuple["error_bytes"], "0");
 }
 
-// A real capture is sent through a queue drained at a chosen rate, with taps on both sides. Each tuple is compared with
-// the definition (ConQuest, definition 3.1), evaluated over all packets.
+// A real capture is sent through a queue that is drained at a chosen rate, with taps on both sides. Each tuple is
+// compared with the definition (ConQuest, definition 3.1), evaluated over all packets.
 class RealTraffic : public ::testing::TestWithParam<const char*> {};
 
 struct Crossing {
@@ -245,7 +246,7 @@ TappedCapture tap(std::vector<Frame> capture) {
   for (const Frame& frame : capture) {
     Packet packet;
     if (decode(frame.raw(), hasher, &packet) != DecodeOutcome::kOk) continue;
-    // Some packets of the capture have the same time, but a link carries one at a time.
+    // Some packets of the capture have the same time, but a link carries one packet at a time.
     const auto since_ns = static_cast<int64_t>(static_cast<double>(frame.time_ns - begin_ns) * scale);
     const int64_t arrival_ns = before_ns = std::max(kStart + kNsPerMs + since_ns, before_ns + 1);
     const uint32_t bytes = packet.wire_bytes + 4;

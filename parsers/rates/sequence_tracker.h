@@ -153,7 +153,7 @@ class SequenceTracker {
     if (next_seq_ - hole_seq_ > 2 * kLargestWindow) hole_bytes_ = 0;
   }
 
-  // Records that `hole` bytes are missing from next_seq_ on.
+  // Records that `hole` bytes are missing, starting at next_seq_.
   void find_hole(uint32_t hole, Progress* progress) {
     progress->hole_bytes = hole;
     count_missed(hole, progress);

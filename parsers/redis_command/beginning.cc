@@ -10,19 +10,19 @@ namespace {
 
 constexpr size_t kMaxLineBytes = 512;
 
-// The first line with its LF; empty if there is none.
+// Returns the first line with its LF; empty if there is none.
 std::string_view line_of(std::string_view bytes) {
   return bytes.substr(0, bytes.substr(0, kMaxLineBytes).find('\n') + 1);
 }
 
-// Other protocols have lines that begin with +OK or -ERR, and continue with sentences.
+// Other protocols also have lines that begin with +OK or -ERR, but continue with sentences.
 bool is_of_redis(std::string_view line) {
   const std::string_view word = first_word(line.substr(1));
   if (line.front() == '+') return word.size() + 1 + kLineEndBytes == line.size();
   return line.front() != '-' || std::all_of(word.begin(), word.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 
-// The available bulk strings after the head of an array. In a response some elements may not be bulk strings.
+// Reads the available bulk strings after the head of an array. In a response, some elements may not be bulk strings.
 Beginning array_of(std::string_view bytes, uint64_t count) {
   Beginning result{.kind = Beginning::Kind::kOther, .type = '*'};
   for (uint64_t i = 0; i < count && !bytes.empty(); ++i) {

@@ -39,8 +39,9 @@ bool ClientJudge::see(Side side, std::string_view bytes, const Segment& segment)
   return turn;
 }
 
-// True if the other side had received everything before this segment when it sent its latest one, and this side has
-// sent data since; if only one direction is seen, if this side has received data since its latest segment.
+// True if this segment begins the side's turn: the other side had received everything before it when it sent its latest
+// segment, and this side has sent data since then. If only one direction is seen, true if this side has received data
+// since its latest segment.
 bool ClientJudge::begins_turn(Side side, const Segment& segment) const {
   const Seen& opposite = seen_[other_side(side)];
   if (opposite.any) return opposite.acked_known && opposite.acked == segment.offset;
@@ -48,7 +49,7 @@ bool ClientJudge::begins_turn(Side side, const Segment& segment) const {
   return own.acked_known && segment.peer_offset_known && own.acked < segment.peer_offset;
 }
 
-// Evidence that side 0 is the client. `begins`: the bytes begin the side's turn.
+// Returns the evidence that side 0 is the client. `begins` is true if the bytes begin the side's turn.
 int ClientJudge::weigh(Side side, std::string_view bytes, bool begins, int weight) {
   using Kind = Beginning::Kind;
   Beginning beginning = beginning_of(bytes);

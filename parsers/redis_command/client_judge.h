@@ -10,19 +10,18 @@
 namespace tapline::redis {
 
 // Identifies the client of a connection that was joined in mid-stream, by the beginnings of its segments. A reply that
-// is an array of bulk strings may look like any command, so one segment proves nothing. The evidence is commands that
-// Redis has, replies that can't be commands, and replies that the previous command can't have. Segments have full
-// weight if the sides take turns, according to their acknowledgements; otherwise a segment may be from the middle of a
-// value.
+// is an array of bulk strings may look like any command, so one segment proves nothing. Evidence are known commands of
+// Redis, replies that can't be commands, and replies that the previous command can't have. Segments have full weight if
+// the sides take turns, according to their acknowledgements; otherwise a segment may be from the middle of a value.
 //
 // Further evidence can always change the verdict.
 class ClientJudge {
  public:
-  // The side that is the client according to the query or an earlier guess. `weight`: counts as this many commands.
+  // Suggests the side that is the client according to the query or to an earlier guess.
   void suggest(Side client, bool by_query);
   // Examines the next segment of this side. Returns true if it begins the side's turn.
   bool see(Side side, std::string_view bytes, const Segment& segment);
-  // -1 if uncertain.
+  // The client's side, or -1 if it is uncertain.
   int client() const { return client_; }
 
  private:
@@ -32,7 +31,7 @@ class ClientJudge {
 
   struct Seen {
     bool any = false;
-    bool may_be_client = false;  // it sent bytes that may be a command
+    bool may_be_client = false;  // true if it sent bytes that may be a command
     bool acked_known = false;    // true if the latest segment's acknowledgement is known
     uint64_t acked = 0;
     std::string command = {};  // the command that began its turn
@@ -45,7 +44,7 @@ class ClientJudge {
   Seen seen_[2];
   // Evidence that side 0 is the client, less the evidence for side 1.
   int strong_ = 0, weak_ = 0, suggested_ = 0;
-  int guess_ = -1;  // the presumed client otherwise
+  int guess_ = -1;  // the presumed client while the evidence is insufficient
   int client_ = -1;
 };
 

@@ -80,7 +80,7 @@ ExchangeVerdict Exchange::read_held(Sink& sink) {
   return ExchangeVerdict::kFine;
 }
 
-// Client and server were confused: discards everything read so far.
+// Discards everything read so far, because client and server were confused.
 void Exchange::restart() {
   ClientJudge judge = std::move(judge_);
   HeldPieces held = std::move(pieces_);
@@ -172,7 +172,7 @@ Unit Exchange::inline_command(Side side, std::string_view line, const Segment& f
   return Unit::taken(line.size());
 }
 
-// One bulk string of a command.
+// Reads one bulk string of a command.
 Unit Exchange::element(std::string_view bytes, size_t line_bytes, uint64_t length, uint64_t begin) {
   const uint64_t whole = line_bytes + length + kLineEndBytes;
   const bool named = asking_ == RequestState::kName || asking_ == RequestState::kSubcommand;
@@ -204,7 +204,7 @@ Unit Exchange::element(std::string_view bytes, size_t line_bytes, uint64_t lengt
   return Unit::taken(whole);
 }
 
-// The command's name is known, which also decides whether it will be answered.
+// Called when the command's name is known, which also decides if it gets a reply.
 void Exchange::begin_request(bool certain) {
   const Side client = static_cast<Side>(client_);
   recognise(client, client, certain, certain);
@@ -231,7 +231,8 @@ void Exchange::keep_key(std::string_view key) {
   }
 }
 
-// CLIENT REPLY ON is answered, OFF and SKIP are not; SKIP has no effect in OFF mode. No other protocol has such a line.
+// CLIENT REPLY ON gets a reply, OFF and SKIP get none; SKIP has no effect in OFF mode. No other protocol has such a
+// line.
 void Exchange::begin_reply_mode(std::string_view word) {
   std::string mode;
   append_upper(&mode, word);
@@ -242,7 +243,7 @@ void Exchange::begin_reply_mode(std::string_view word) {
   skips_ = mode == "SKIP" && !silent_;
 }
 
-// The command was read completely.
+// Called when the command was read completely.
 void Exchange::element_read(uint64_t end) {
   asking_ = RequestState::kStart;
   if (!begun_) return;
@@ -256,7 +257,7 @@ void Exchange::element_read(uint64_t end) {
 Unit Exchange::response_unit(Side side, std::string_view bytes, const Segment& first) {
   if (answering_ == ResponseState::kFirstElement) return first_element(side, bytes, first);
   if (!is_type(bytes.front())) return Unit::none();
-  // A server never sends first, though its responses may be captured first.
+  // A server never sends first, although its replies may be captured first.
   const bool unasked = first.peer_offset_known && first.peer_offset == 0;
   if (unasked && first.offset == 0 && !middle_[side]) return Unit::none();
   const size_t line_bytes = readers_[side].line_end(bytes);
@@ -341,8 +342,8 @@ void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t /*time_ns*/) {
   }
 }
 
-// A value may contain any bytes, so reading resumes only with a command at the start of a client's turn, or with a
-// response at a position that must be the start of one.
+// A value may contain any bytes, so reading resumes only with a command at the beginning of a client's turn, or with a
+// reply at a position where one must begin.
 bool Exchange::may_resume(Side side, std::string_view bytes) const {
   if (side == client_) {
     const Beginning::Kind kind = beginning_of(bytes).kind;

@@ -31,7 +31,7 @@ struct Response : ResponseHalf {
 
   char type = 0;           // the first byte of the value
   bool null = false;       // $-1, *-1, _
-  bool cut = false;        // some of it was not captured
+  bool cut = false;        // a part of it was not captured
   uint8_t word_bytes = 0;  // length of a status, or of an error's code: OK, WRONGTYPE, …
   char word[kMaxWordBytes] = {};
 
@@ -41,11 +41,11 @@ struct Response : ResponseHalf {
 
 // Reads both sides of one Redis connection: RESP2, RESP3 and inline commands. Replies are in the order of the commands,
 // except pushes (RESP3's `>`, and in RESP2 the messages of subscribed channels), which reply to no command. SUBSCRIBE
-// and similar commands are answered once per channel; the first response counts.
+// and similar commands get a reply per channel, of which the first one counts.
 //
 // Nothing is read until the client is known: from the handshake, or from ClientJudge, whose verdict may change;
-// everything read in the wrong roles is then discarded. Nothing is reported until the bytes are recognised for certain:
-// an array of bulk strings, or both sides.
+// everything read in the wrong roles is then discarded. Nothing is reported until the bytes are recognised for certain,
+// by an array of bulk strings or by both sides.
 class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096> {
  public:
   static constexpr size_t kMaxKeyBytes = 1024;
@@ -97,12 +97,12 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096>
   HeldPieces pieces_;
   uint64_t judged_bytes_ = 0;
   bool silent_ = false;  // CLIENT REPLY OFF
-  bool skips_ = false;   // CLIENT REPLY SKIP: the next command is not answered
+  bool skips_ = false;   // CLIENT REPLY SKIP: the next command gets no reply
   bool subscribed_ = false;
   uint32_t confirmations_ = 0;  // outstanding confirmations for a SUBSCRIBE of several channels
   RequestState asking_ = RequestState::kStart;
   bool begun_ = false;     // the pairing has the command's request
-  bool answered_ = false;  // and it will be answered
+  bool answered_ = false;  // the command gets a reply
   bool wants_key_ = false;
   uint64_t elements_ = 0;  // remaining elements of the command
   uint32_t arguments_ = 0;
@@ -113,9 +113,9 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096>
   uint64_t values_ = 0;  // remaining values of the reply
   Segment value_first_ = {};
   Response response_;     // until it is begun
-  Segment segment_ = {};  // the current one
-  // The offsets in the responses up to which the client had received everything, at its latest segments: a response
-  // begins at each.
+  Segment segment_ = {};  // the current segment
+  // The offsets in the replies up to which the client had received everything when it sent its latest segments: a reply
+  // begins at each of them.
   std::array<uint64_t, 16> boundaries_ = {};
   size_t boundary_ = 0;
   bool new_turn_ = false;  // the client's current segment is the first since it received data

@@ -1,4 +1,5 @@
-// Connections joined anywhere, and degraded by mirrors: the parser identifies the client, and pairing always recovers.
+// Tests connections that are joined anywhere or degraded by mirrors: the parser identifies the client, and pairing
+// always recovers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +24,7 @@ using Words = std::vector<std::string>;
 
 constexpr uint32_t kSeeds = 40;
 
-// A command, or a response that is an array of bulk strings: they are identical on the wire.
+// Writes a command, or a reply that is an array of bulk strings: both are identical on the wire.
 std::string array(const Words& words) {
   std::string text = "*" + std::to_string(words.size()) + "\r\n";
   for (const std::string& word : words) text += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
@@ -38,7 +39,7 @@ struct ExchangeResult {
   std::string command, answer;
 };
 
-// Commands that are answered by arrays, most of which look like commands.
+// Makes commands with arrays as replies, most of which look like commands.
 ExchangeResult exchange_of(int number) {
   switch (number % 9) {
     case 0:
@@ -76,7 +77,7 @@ std::vector<Frame> arrays_of(int count, bool low_client, const std::vector<int>&
 
 constexpr size_t kHandshake = 3;
 
-// A value is never reported as a key, and the client never as the server.
+// Expects that no value is reported as a key, and the client is never reported as the server.
 void expect_nothing_stored(const Harness& run, const std::string& context) {
   for (const Tuple& tuple : run.tuples()) {
     EXPECT_TRUE(tuple["key"] == "-" || tuple["key"].starts_with("key:")) << context << ": " << tuple["key"];
@@ -103,8 +104,8 @@ TEST(RedisCommand, ArraysAreRepliesWhereverTheCaptureStarts) {
   }
 }
 
-// Repeats the same responses, each kind separately. If either side's arrays could answer the other's, only the query
-// decides.
+// Repeats the same responses, each kind separately. If either side's arrays could be replies to the other's, only the
+// query decides.
 TEST(RedisCommand, ArraysOfOneKindAreReplies) {
   for (int kind = 0; kind < 9; ++kind) {
     for (const bool low_client : {false, true}) {
@@ -128,7 +129,7 @@ TEST(RedisCommand, ArraysOfOneKindAreReplies) {
   }
 }
 
-// A value that contains commands, in segments that begin where these do.
+// A value contains commands, and its segments begin where these do.
 TEST(RedisCommand, CommandsWithinValuesAreIgnored) {
   std::string value;
   for (int i = 100; i < 160; ++i) value += array({"SET", "stored:" + std::to_string(i), "value"});
@@ -155,7 +156,7 @@ TEST(RedisCommand, CommandsWithinValuesAreIgnored) {
   }
 }
 
-// With one direction alone, only the ports may distinguish stored commands from sent ones.
+// If there is only one direction, only the ports can distinguish stored commands from sent ones.
 TEST(RedisCommand, StoredCommandsOfOneDirectionAreNotReported) {
   const std::vector<Frame> frames = arrays_of(18, false);
   std::vector<Frame> responses;
@@ -164,7 +165,7 @@ TEST(RedisCommand, StoredCommandsOfOneDirectionAreNotReported) {
   }
   Harness run({"redis_command"});
   run.all(responses);
-  expect_nothing_stored(run, "answers alone");
+  expect_nothing_stored(run, "replies alone");
 }
 
 struct Score {
@@ -240,7 +241,7 @@ Segment turn(uint64_t offset, uint64_t peer_offset) {
 
 TEST(RedisCommand, TheJudgeRevisesItsDecision) {
   redis::ClientJudge judge;
-  // Side 1 answers with bytes that look like commands, and side 0 with bytes that look like values.
+  // Side 1 replies with bytes that look like commands, and side 0 with bytes that look like values.
   for (uint64_t i = 1; i <= 3; ++i) {
     judge.see(1, array({"GET", "a"}), turn(i, i));
     judge.see(0, "$1\r\nx\r\n", turn(i, i + 1));

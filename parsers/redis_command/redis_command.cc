@@ -38,21 +38,20 @@ class RedisCommand final : public TransactionParser<Exchange> {
 const Schema& RedisCommand::schema() const {
   static const Schema schema = {
       .name = "redis_command",
-      .description = "Redis commands and their answers",
+      .description = "Redis commands and their replies",
       .layer = Layer::kApplication,
       .fields =
-          {optional({"command", FieldType::kString, "", "In upper case, with its subcommand: GET, CONFIG SET"}),
+          {optional({"command", FieldType::kString, "", "Command in upper case, with its subcommand: GET, CONFIG SET"}),
            optional({"key", FieldType::kString, "",
                      "First key or channel, at most 1,024 bytes; never a password or a script", false, TextKind::kKey}),
            optional(
                {"status", FieldType::kString, "", "ok, nil, error, queued (within MULTI), unanswered (CLIENT REPLY)"}),
            optional(
                {"error", FieldType::kString, "", "Code of an error: ERR, WRONGTYPE, MOVED, ..., without its message"}),
-           optional({"first_byte_ns", FieldType::kI64, "ns", "First byte of the command to first byte of the answer"}),
-           optional(
-               {"response_time_ns", FieldType::kI64, "ns", "First byte of the command to last byte of the answer"}),
+           optional({"first_byte_ns", FieldType::kI64, "ns", "First byte of the command to first byte of the reply"}),
+           optional({"response_time_ns", FieldType::kI64, "ns", "First byte of the command to last byte of the reply"}),
            optional({"request_bytes", FieldType::kU64, "bytes", "Bytes of the command on the wire", true}),
-           optional({"response_bytes", FieldType::kU64, "bytes", "Bytes of the answer on the wire", true}),
+           optional({"response_bytes", FieldType::kU64, "bytes", "Bytes of the reply on the wire", true}),
            partial_field(), unanswered_field()},
       .main_fields = {"key"},
       .value_field = "response_bytes",

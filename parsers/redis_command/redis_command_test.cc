@@ -25,7 +25,7 @@ void expect_at_every_cut(std::string_view commands, std::string_view responses, 
   testing::expect_at_every_cut([](const auto& frames) { return parse(frames); }, commands, responses, expected);
 }
 
-// "SET a b" as an array of bulk strings.
+// Writes "SET a b" as an array of bulk strings.
 std::string command(const std::string& words) {
   std::vector<std::string> all(1);
   for (const char c : words) {
@@ -78,7 +78,7 @@ TEST(RedisCommand, MessagesToSubscribersAreNotReplies) {
                       "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n*3\r\n$9\r\nsubscribe\r\n$1\r\nd\r\n:2\r\n" + message +
                           "*2\r\n$4\r\npong\r\n$0\r\n\r\n" + message,
                       {"SUBSCRIBE c ok  ", "PING  ok  "});
-  // RESP3: pushes at any time.
+  // In RESP3, pushes may come at any time.
   const std::string push = ">3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$2\r\nhi\r\n";
   expect_at_every_cut(command("SUBSCRIBE c") + command("GET a"),
                       ">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n" + push + "$1\r\nx\r\n" + push,
@@ -94,7 +94,7 @@ TEST(RedisCommand, RepliesTurnedOff) {
                        "SET b unanswered - ", "GET a ok  ", "CLIENT REPLY  ok  ", "GET b ok  "});
 }
 
-// As above, with inline commands. SKIP has no effect while replies are off, and ON is answered in any state.
+// Tests the same with inline commands. SKIP has no effect while replies are off, and ON gets a reply in any state.
 TEST(RedisCommand, RepliesTurnedOffInline) {
   expect_at_every_cut(
       "PING\r\nCLIENT REPLY OFF\r\nPING\r\nclient reply skip\r\nPING\r\nCLIENT REPLY ON\r\nPING x\r\n"
@@ -199,7 +199,7 @@ TEST(RedisCommand, NeverPairsWrongIfFramesAreLost) {
           if (!tuple["partial"].empty()) continue;
           ++pairs;
           if (tuple["response_bytes"] == "-") continue;  // its end was lost
-          // A longer answer belongs to a later one.
+          // A longer reply belongs to a later command.
           EXPECT_LE(std::stoi(tuple["response_bytes"]), std::stoi(tuple["key"].substr(1)) + 7)
               << first << " and " << second << " lost, batches of " << batch;
         }
@@ -211,7 +211,7 @@ TEST(RedisCommand, NeverPairsWrongIfFramesAreLost) {
   }
 }
 
-// Inline commands, with any frame lost, and with responses that are seen before their commands.
+// Tests inline commands with any frame lost, and with replies that are seen before their commands.
 TEST(RedisCommand, InlineCommandsAfterAGap) {
   Conversation conversation;
   conversation.handshake();

@@ -14,12 +14,12 @@ inline constexpr uint64_t kLineEndBytes = 2;
 
 // True for the first byte of a value, which gives its type.
 bool is_type(char byte);
-bool is_bulk(char type);        // a length, then that many bytes
-bool is_collection(char type);  // a count, then that many values
+bool is_bulk(char type);        // true for a length followed by that many bytes
+bool is_collection(char type);  // true for a count followed by that many values
 
 // Reads the number after the type in "*3\r\n" or "$-1\r\n". Returns false if there is none.
 bool parse_count(std::string_view line, int64_t* count);
-// Returns true if the line is a value, or the length of one; then sets *count to it.
+// Returns true if the line is a value or the length of one, and sets *count to the length.
 bool is_value_line(std::string_view line, int64_t* count);
 
 // True if a command may have this name.

@@ -107,9 +107,9 @@ class SwitchRoutes {
 
 // One version of the routes of a network (Planck section 3.2.1). Immutable, so any number of threads may read it.
 //
-// A copy waits in its mirror port's queue, so for some time after a switch has changed a route copies still arrive that
-// were forwarded by the earlier one. Each route is therefore valid from some time on; before that time, the port is
-// unknown.
+// A copy waits in its mirror port's queue. So for some time after a switch has changed a route, copies of packets that
+// were forwarded by the earlier route still arrive. Each route therefore has a time at which it becomes valid; before
+// that time, the port is unknown.
 class Routes {
  public:
   // Makes a version of one part, as RoutesBuilder does.

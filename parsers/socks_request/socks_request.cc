@@ -58,7 +58,7 @@ class SocksRequest final : public StreamParser {
 
   struct Handshake {
     socks::Step step = socks::Step::kStart;
-    uint8_t version = 0;  // 0: no request yet
+    uint8_t version = 0;  // 0 before the first request
     uint8_t command = 0;
     uint16_t port = 0;
     int64_t begin_ns = 0;
@@ -124,12 +124,12 @@ class SocksRequest final : public StreamParser {
 const Schema& SocksRequest::schema() const {
   static const Schema schema = {
       .name = "socks_request",
-      .description = "Requests of clients to SOCKS proxies (4, 4a, 5)",
+      .description = "Requests of clients to SOCKS proxies (versions 4, 4a, 5)",
       .layer = Layer::kApplication,
       .fields = {{"version", FieldType::kU64, "", "4 or 5"},
                  {"command", FieldType::kString, "", "connect, bind or udp-associate"},
                  {"target_host", FieldType::kString, "", "Name or address that the client requests"},
-                 {"target_port", FieldType::kU64, "", "Its port"},
+                 {"target_port", FieldType::kU64, "", "Port that the client requests"},
                  optional({"status", FieldType::kString, "",
                            "granted, rejected, failure, not-allowed, host-unreachable, refused, …"}),
                  optional({"setup_time_ns", FieldType::kI64, "ns", "First byte of the handshake to the proxy's reply"}),

@@ -17,7 +17,7 @@ const std::string kGet = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
 const std::string kOk = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 const std::string kName5 = "\5\1\0\3\x08www.test\0\x50"s, kGranted5 = "\5\0\0\1\0\0\0\0\0\0"s;
 
-// Messages that the two sides send in turn, beginning with the client.
+// Sends messages from the two sides in turn, beginning with the client.
 Conversation talk(const Lines& messages) {
   Conversation conversation;
   conversation.handshake();

@@ -9,7 +9,7 @@ namespace {
 // Reports the beginning, establishment and end of each TCP connection (NetAlytics section 3.1, Table 1). Emits exactly
 // one end event (fin, rst or timeout) for each connection; processors compute the time between two events.
 //
-// A RST that looks acceptable is delayed for a while: a forged one that both sides ignore ends nothing.
+// A RST that looks acceptable is reported with a delay, since a forged RST that both sides ignore ends nothing.
 class TcpConnTime final : public Parser {
  public:
   const Schema& schema() const override {
@@ -21,7 +21,7 @@ class TcpConnTime final : public Parser {
             {{"event", FieldType::kString, "",
               "syn, established, fin (the second one), rst or timeout (given up); rst-ignored (the connection "
               "continued), "
-              "stray-rst (of no known connection), syn-ack-conflict (a second SYN/ACK with another number)"},
+              "stray-rst (of an unknown connection), syn-ack-conflict (a second SYN/ACK with another number)"},
              {"outcome", FieldType::kString, "",
               "Outcome, for fin, rst and timeout: closed (FIN both ways), reset, refused (RST answers SYN), unanswered "
               "(SYN "
@@ -74,13 +74,13 @@ class TcpConnTime final : public Parser {
   void on_release(Connection& connection) override { let_go(state_of<State>(connection)); }
 
  private:
-  // The time that both sides may be silent after a RST that both ignore.
+  // The time for which both sides may be silent after a RST that both ignore.
   static constexpr int64_t kRstTimeoutNs = kNsPerSecond;
 
   struct State {
     int64_t rst_ns;
     uint64_t queries;   // the queries that wanted the RST
-    uint32_t position;  // in held_, from 1; 0 = no RST is delayed
+    uint32_t position;  // position in waiting_, from 1; 0 = no RST is delayed
   };
 
   void emit_setup(const Packet& packet, Emitter& out) {
@@ -113,7 +113,7 @@ class TcpConnTime final : public Parser {
     emit(connection, queries, "rst", was_refused ? "refused" : "reset", state_of<State>(connection).rst_ns, out);
   }
 
-  // This packet is the RST, or the one that shows that an earlier RST was ignored.
+  // Emits an ignored RST. The packet is the RST itself, or one that shows that an earlier RST was ignored.
   void emit_ignored_rst(const Packet& packet, Emitter& out) {
     State& state = state_of<State>(*packet.connection);
     const int64_t rst_ns = state.position != 0 ? state.rst_ns : packet.time_ns;

@@ -56,7 +56,8 @@ TEST(TcpConnTime, ABlindRstEndsNothing) {
   EXPECT_EQ(events(conversation.frames()).back(), "fin closed 0");
 }
 
-// A Conversation's sequence numbers: the client begins with 1000, the server with 5000.
+// Makes a server's segment. In a Conversation, the client's sequence numbers begin with 1000 and the server's with
+// 5000.
 Frame from_server(uint32_t seq, uint32_t ack, uint8_t flags, const Conversation& conversation) {
   return testing::tcp_frame(
       {.src = "10.0.0.2", .dst = "10.0.0.1", .src_port = 80, .dst_port = 40000, .seq = seq, .ack = ack, .flags = flags},
@@ -64,7 +65,7 @@ Frame from_server(uint32_t seq, uint32_t ack, uint8_t flags, const Conversation&
 }
 constexpr uint8_t kRstAck = tcp_flag::kRst | tcp_flag::kAck, kSynAck = tcp_flag::kSyn | tcp_flag::kAck;
 
-// A SYN, an attacker's answer, then the genuine answer and the rest of the connection.
+// Sends a SYN, an attacker's response, then the genuine response and the rest of the connection.
 Lines after_forged_response(uint32_t seq, uint32_t ack, uint8_t flags) {
   Conversation conversation;
   conversation.client("", tcp_flag::kSyn);
@@ -117,7 +118,7 @@ TEST(TcpConnTime, ARstThatBothSidesIgnoreIsNotAnEnd) {
   EXPECT_EQ(lines[3], "fin closed 0");
 }
 
-// Packets in flight when the RST arrived, and retransmissions, contradict nothing.
+// Packets in flight when the RST arrived, and retransmissions, do not contradict it.
 TEST(TcpConnTime, OneContinuingSideDoesNotUndoAReset) {
   Conversation conversation;
   conversation.handshake().client("x").server("y");

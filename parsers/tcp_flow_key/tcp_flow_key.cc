@@ -34,7 +34,7 @@ class TcpFlowKey final : public Parser {
  private:
   struct State {
     int64_t next_interval_ns;  // start of the interval in which the flow is next reported
-    uint64_t reported;         // queries that were given the flow in this interval
+    uint64_t reported;         // queries to which the flow was reported in this interval
   };
 
   void emit(const Packet& packet, Emitter& out) {

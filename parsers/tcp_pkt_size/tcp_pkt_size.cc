@@ -8,8 +8,8 @@ namespace {
 // Counts packets and wire bytes of each TCP flow, both directions together: one tuple for each second of packet time in
 // which it had packets (NetAlytics section 3.1, Table 1, per interval instead of per packet).
 //
-// Flows with something to report are chained through a vector, so an interval's end costs only as much as was active in
-// it.
+// Flows with something to report are listed in a vector, so the cost of an interval's end depends only on the number of
+// flows that were active in it.
 class TcpPktSize final : public Parser {
  public:
   const Schema& schema() const override {
@@ -18,7 +18,8 @@ class TcpPktSize final : public Parser {
         .description = "Packets and bytes of each TCP flow in each second, both directions together",
         .layer = Layer::kTransport,
         .fields = {{"packets", FieldType::kU64, "packets", "Packets in the second that ends with time_ns", true},
-                   {"bytes", FieldType::kU64, "bytes", "Their bytes on the wire, link header included", true}},
+                   {"bytes", FieldType::kU64, "bytes", "Bytes of these packets on the wire, including link headers",
+                    true}},
         .main_fields = {"dst_ip", "dst_port"},
         .value_field = "bytes",
         .interval_ns = kNsPerSecond,
@@ -71,7 +72,7 @@ class TcpPktSize final : public Parser {
     uint64_t more_bytes_before;
     uint32_t more_packets_before;
     uint32_t packets;
-    uint32_t position;  // in active_, from 1; 0 = nothing counted
+    uint32_t position;  // position in active_, from 1; 0 = nothing counted
   };
 
   static void restart(State& state, const Packet& packet) {

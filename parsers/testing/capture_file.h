@@ -11,10 +11,10 @@ namespace tapline::testing {
 // on any other file: users' files are read by packet_io/capture.
 std::vector<Frame> read_capture(const std::string& path);
 
-// Lines of a text file or of its .zst.
+// Reads the lines of a text file or of its .zst.
 std::vector<std::string> read_lines(const std::string& path);
 
-// TAPLINE_CAPTURES/name, or "" if there are no reference captures.
+// Returns TAPLINE_CAPTURES/name, or "" if there are no reference captures.
 std::string reference_capture(const std::string& name);
 
 }  // namespace tapline::testing

@@ -19,19 +19,19 @@ using Dialogue = std::vector<Message>;
 
 Dialogue operator+(Dialogue first, const Dialogue& second);
 
-// The dialogue as a conversation with that port. Each message is sent in segments: its first `cut` bytes and the rest,
-// or, with `repeatedly`, of `cut` bytes each.
+// Makes the dialogue a conversation with this port. Each message is sent in two segments, its first `cut` bytes and the
+// rest, or, if `repeatedly` is true, in segments of `cut` bytes.
 Conversation spoken(const Dialogue& dialogue, uint16_t server_port, size_t cut = SIZE_MAX, bool repeatedly = false,
                     bool has_handshake = true);
 
 using Lines = std::vector<std::string>;
 using Parse = std::function<Lines(const std::vector<Frame>&)>;
 
-// A stream's meaning does not depend on segment boundaries: tests every message cut in two at each position, and into
+// Tests that the result does not depend on segment boundaries: cuts every message in two at each position, and into
 // single bytes.
 void expect_at_every_cut(const Parse& parse, const Dialogue& dialogue, uint16_t server_port, const Lines& expected);
 
-// As above, but all requests precede all responses, and one side at a time is cut.
+// Does the same, but all requests precede all responses, and one side at a time is cut.
 void expect_at_every_cut(const Parse& parse, std::string_view requests, std::string_view responses,
                          const Lines& expected);
 

@@ -7,15 +7,15 @@
 
 namespace tapline::testing {
 
-// Disorder caused by a mirror. Shares refer to all frames, chosen at random; late frames arrive 1 to `places` positions
-// later than they should.
+// Disorder caused by a mirror. Shares refer to all frames, which are chosen at random; late frames arrive 1 to `places`
+// positions later.
 struct Disorder {
   double lost = 0;
   double late = 0;
   uint32_t places = 0;
 };
 
-// Equal seeds give equal results. Every frame keeps its time.
+// Disorders the frames. Equal seeds give equal results. Every frame keeps its time.
 std::vector<Frame> disordered(const std::vector<Frame>& frames, const Disorder& disorder, uint32_t seed);
 
 }  // namespace tapline::testing

@@ -23,7 +23,7 @@ struct Frame {
   RawPacket raw() const;
 };
 
-// "10.0.0.1" or "2001:db8::1". Aborts on anything else.
+// Parses "10.0.0.1" or "2001:db8::1". Aborts on any other text.
 IpAddress address(const std::string& text);
 std::string to_string(const IpAddress& address);
 
@@ -39,7 +39,8 @@ struct TcpSpec {
   std::vector<uint16_t> vlans = {};
 };
 
-// Layers, from the inside out: each wraps its argument. Lengths are correct, checksums are zero.
+// These functions write layers, from the inside out: each one wraps its argument. Lengths are correct, and checksums
+// are zero.
 Bytes tcp_segment(const TcpSpec& spec);
 Bytes udp_datagram(uint16_t src_port, uint16_t dst_port, std::string_view payload);
 Bytes ip_v4(const std::string& src, const std::string& dst, uint8_t protocol, const Bytes& payload);
@@ -57,10 +58,10 @@ struct UdpSpec {
   std::vector<uint16_t> vlans = {};
 };
 
-// An Ethernet frame around the segment, IPv4 or IPv6 by its addresses.
+// Makes an Ethernet frame around the segment, with IPv4 or IPv6 according to the addresses.
 Frame tcp_frame(const TcpSpec& spec, int64_t time_ns);
 Frame udp_frame(const UdpSpec& spec, int64_t time_ns);
-// Wraps the message, which begins with its type, in ICMP between IPv4 addresses, in ICMPv6 between others.
+// Wraps the message, which begins with its type, in ICMP between IPv4 addresses, and in ICMPv6 between others.
 Frame icmp_frame(const std::string& src, const std::string& dst, std::string_view message, int64_t time_ns);
 
 }  // namespace tapline::testing

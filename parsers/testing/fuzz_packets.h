@@ -35,7 +35,7 @@ void fuzz_datagrams(const std::vector<std::string>& names, uint16_t server_port,
 
 // Feeds datagrams with telemetry to built-in parsers: the payload is everything from the shim to the last hop
 // (docs/reference/in-band-telemetry.md). flags: 64 another source port (of `parameter` % 8), 128 time jumps by
-// `parameter` seconds; otherwise by as many microseconds.
+// `parameter` seconds; otherwise by `parameter` microseconds.
 void fuzz_telemetry(const std::vector<std::string>& names, std::span<const uint8_t> input);
 
 }  // namespace tapline::testing

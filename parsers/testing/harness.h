@@ -24,7 +24,7 @@ struct Tuple {
   std::map<std::string, std::string> values;
 
   const std::string& operator[](const std::string& field) const { return values.at(field); }
-  // "10.0.0.1:40000>10.0.0.2:80"
+  // Returns the endpoints in the form "10.0.0.1:40000>10.0.0.2:80".
   std::string endpoints() const;
 };
 
@@ -36,7 +36,7 @@ class Collector final : public TupleSink {
   void lose(LossReason reason, uint64_t count, uint64_t queries) override;
 
   void watch(const Engine* engine) { engine_ = engine; }
-  // One line per tuple: the named fields' values, joined by spaces.
+  // Returns one line per tuple: the values of the named fields, joined by spaces.
   std::vector<std::string> lines(const std::vector<std::string>& fields) const;
 
   std::vector<Tuple> tuples;

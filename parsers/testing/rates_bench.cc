@@ -1,4 +1,4 @@
-// Measures the cost of a packet in flow_rate and link_load, decoded from its frame: TSC cycles, the minimum of many
+// Measures the cost of a packet in flow_rate and link_load, including its decoding: TSC cycles as the minimum of many
 // short runs, and the ratio to a pass that makes the same frames and adds up their lengths. The rows alternate within
 // one run, so that a busy machine affects all of them.
 //
@@ -33,7 +33,7 @@ class NoSink final : public TupleSink {
   void lose(LossReason, uint64_t, uint64_t) override {}
 };
 
-// Segments of many flows in turn, as captured frames. Each flow misses every other segment.
+// Makes segments of many flows in turn, as captured frames. Each flow lacks every other segment.
 class Traffic {
  public:
   Traffic(uint32_t flows, uint32_t wire_bytes) : flows_(flows), wire_bytes_(wire_bytes), seqs_(flows) {
@@ -78,7 +78,7 @@ class Traffic {
   std::array<RawPacket, kBurst> burst_;
 };
 
-// Does nothing, to measure decoding and the engine, with the table of connections or without.
+// Does nothing, to measure decoding and the engine, with or without the table of connections.
 class NoParser final : public Parser {
  public:
   explicit NoParser(bool connections) : connections_(connections) {}
@@ -115,7 +115,8 @@ class Row {
   void warm_up(uint32_t packets) {
     for (uint32_t i = 0; i < packets; i += kBurst) burst();
   }
-  // The first half warms the caches, from which other rows displaced this one's data: a monitor runs only one of them.
+  // The first half warms the caches, from which other rows have displaced this row's data. (A monitor runs only one of
+  // them.)
   void run() {
     warm_up(kBurstsPerRun * kBurst);
     const uint64_t start = __rdtsc();

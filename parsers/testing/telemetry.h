@@ -7,14 +7,15 @@
 namespace tapline::testing {
 
 struct IntSpec {
-  std::vector<Hop> hops;           // in path order
-  uint16_t instructions = 0xb400;  // switch ID, latency, queue, egress time; the ingress time is that minus latency_ns
-  uint8_t flags = 0;               // in the first byte: 4 hop limit exceeded, 2 MTU exceeded
+  std::vector<Hop> hops;  // in path order
+  // Switch ID, latency, queue, egress time; the ingress time is the egress time minus latency_ns.
+  uint16_t instructions = 0xb400;
+  uint8_t flags = 0;  // in the first byte: 4 hop limit exceeded, 2 MTU exceeded
 };
 
-// The shim, the INT-MD header and the stack.
+// Writes the shim, the INT-MD header and the stack.
 Bytes telemetry(const IntSpec& spec, uint16_t next);
-// Ethernet, tags, telemetry, and then a packet of this type.
+// Makes a frame with Ethernet, tags, telemetry, and then a packet of this type.
 Frame telemetry_frame(const IntSpec& spec, const TcpSpec& tcp, int64_t time_ns);
 Bytes with_telemetry(const IntSpec& spec, uint16_t type, const Bytes& packet, const std::vector<uint16_t>& vlans = {});
 

@@ -8,10 +8,10 @@ namespace {
 constexpr uint8_t kFatal = 2;
 // Only the length distinguishes protected records of TLS 1.3 (RFC 8446 sections 4.4.4, 5.2, 6): the content, the byte
 // of the real type, and the tag. An empty Certificate and the end of early data are also shorter than a Finished, and
-// come before it.
+// precede it.
 constexpr uint32_t kAlertBytes = 2 + 1 + 16;
 constexpr uint32_t kMinFinishedBytes = 4 + 32 + 1 + 8;
-// If one side has sent this many bytes since the other one's were due, those count as not captured.
+// If one side has sent this many bytes since the other side's bytes were due, these count as not captured.
 constexpr uint64_t kMaxHandshakeBytes = 64 << 10;
 
 }  // namespace
@@ -44,8 +44,8 @@ void Handshake::note(Side side, uint64_t bytes, const Segment& segment) {
   if (segment.peer_offset_known) acknowledged_[side] = std::max(acknowledged_[side], segment.peer_offset);
 }
 
-// True if this side, whose hello was seen, had received more of the other's stream than was captured: the other's hello
-// is then late.
+// True if this side, whose hello was seen, had received more of the other side's stream than was captured, so that the
+// other side's hello is late.
 bool Handshake::is_hello_late(Side side) const {
   const bool is_seen = side == client_ ? client_seen_ : server_seen_;
   const bool other_seen = side == client_ ? server_seen_ : client_seen_;

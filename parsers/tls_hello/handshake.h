@@ -15,7 +15,7 @@ enum class Outcome : uint8_t {
   kNone,      // it continues
   kComplete,  // both sides protect their data
   kAlert,     // a side refused
-  kPlain,     // the server answers with another protocol
+  kPlain,     // the server responds in another protocol
   kGap,       // decisive bytes are missing
   kClosed,    // the connection was closed or reset before completion
 };
@@ -33,14 +33,14 @@ class Handshake final : private RecordHandler {
  public:
   void data(Side side, Bytes bytes, const Segment& segment, Ja4* ja4);
   void gap(Side side, uint64_t bytes, const Segment& segment);
-  // This side sends no more.
+  // Declares that this side sends no more.
   void end(Side side);
   void recycle();
 
   Outcome outcome() const { return outcome_; }
-  // As outcome(), provided that no more bytes arrive.
+  // The outcome if no more bytes arrive.
   Outcome last_outcome() const { return outcome_ == Outcome::kNone && refused_ ? Outcome::kAlert : outcome_; }
-  // True if no hello was found, and none is being read.
+  // True if no hello was found and none is being read.
   bool idle() const { return readers_[0].idle() && readers_[1].idle(); }
   bool client_seen() const { return client_seen_; }
   bool server_seen() const { return server_seen_; }
@@ -48,16 +48,16 @@ class Handshake final : private RecordHandler {
   bool hello_too_long() const { return hello_too_long_; }
   size_t memory_bytes() const;
 
-  // Fields of the ClientHello, if client_seen().
+  // The fields of the ClientHello. REQUIRES: client_seen().
   std::string_view server_name() const { return server_name_; }
   std::string_view offered_protocols() const { return offered_protocols_; }  // joined by commas
   uint16_t offered_version() const { return offered_version_; }
   std::string_view ja4() const { return ja4_text_; }
-  // Fields of the ServerHello, if server_seen().
+  // The fields of the ServerHello. REQUIRES: server_seen().
   const std::string& protocol() const { return protocol_; }
   uint16_t version() const { return version_; }
   uint16_t cipher_suite() const { return cipher_suite_; }
-  // Set only if its start and end were both seen, in order.
+  // The duration is set only if its beginning and end were both seen in order.
   std::optional<int64_t> answer_ns() const;
   std::optional<int64_t> handshake_ns() const;
   // True if the client acknowledged bytes of the server that were not captured.
@@ -81,18 +81,18 @@ class Handshake final : private RecordHandler {
   void settle_if_lost();
 
   RecordReader readers_[2] = {RecordReader(0), RecordReader(1)};
-  Ja4* fingerprinter_ = nullptr;  // during data()
+  Ja4* fingerprinter_ = nullptr;  // set during data()
   Outcome outcome_ = Outcome::kNone;
   bool client_seen_ = false, server_seen_ = false;
-  bool is_13_ = false;  // or, before the ServerHello, is likely to be TLS 1.3
+  bool is_13_ = false;  // true if this is TLS 1.3 or, before the ServerHello, likely to be
   bool hello_too_long_ = false;
-  bool refused_ = false;  // by the client, which had received a ServerHello that was not captured yet
+  bool refused_ = false;  // true if the client refused, having received a ServerHello that was not captured yet
   Side client_ = 0;
-  uint8_t finished_ = 0;  // bit per side: it protects its data
+  uint8_t finished_ = 0;  // bit per side that protects its data
   uint8_t alert_ = 0;
   uint16_t offered_version_ = 0, version_ = 0, cipher_suite_ = 0;
   uint64_t client_hello_offset_ = 0, server_hello_offset_ = 0;
-  uint64_t reached_[2] = {0, 0};       // per side: end of the known part of its stream, captured or not
+  uint64_t reached_[2] = {0, 0};       // by side: end of the known part of its stream, captured or not
   uint64_t acknowledged_[2] = {0, 0};  // per side: bytes of the other side's stream that it has acknowledged
   int64_t client_hello_ns_ = 0, server_hello_ns_ = 0, complete_ns_ = 0;
   std::string server_name_, offered_protocols_, ja4_text_, protocol_;

@@ -12,7 +12,7 @@ constexpr uint8_t kRetryRandom[kRandomBytes] = {0xcf, 0x21, 0xad, 0x74, 0xe5, 0x
                                                 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb,
                                                 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c};
 
-// Takes fields off the front of a message. Once a field is missing, so are all later ones.
+// Reads the fields of a message from front to back. Once a field is missing, all later ones are missing, too.
 class Cursor {
  public:
   explicit Cursor(Bytes bytes) : bytes_(bytes) {}
@@ -48,7 +48,7 @@ bool is_version(uint16_t version) { return version >> 8 == 3 && (version & 0xff)
 
 std::string_view text(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-// The first host name of the list (RFC 6066 section 3).
+// Returns the first host name of the list (RFC 6066 section 3).
 std::string_view host_name(Bytes content) {
   Cursor list(Cursor(content).with_length_16());
   while (!list.empty()) {
@@ -118,7 +118,7 @@ bool read(Bytes body, ServerHello* hello) {
   *hello = {};
   Cursor cursor(body);
   hello->version = cursor.number();
-  // Drafts of TLS 1.3 before draft 22 use this version field, and omit the fields after the cipher suite.
+  // Drafts of TLS 1.3 before draft 22 have their version in this field, and omit the fields after the cipher suite.
   const bool early_draft = is_draft_13(hello->version) || hello->version == kTls13;
   const Bytes random = cursor.take(kRandomBytes);
   const Bytes session = early_draft ? Bytes() : cursor.with_length_8();

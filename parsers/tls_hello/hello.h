@@ -27,7 +27,7 @@ class Numbers {
   Bytes bytes_;
 };
 
-// Values that clients offer to keep servers tolerant (RFC 8701); they have no meaning.
+// True for values without a meaning that clients offer to keep servers tolerant (RFC 8701).
 constexpr bool is_grease(uint16_t value) { return (value & 0x0f0f) == 0x0a0a && value >> 8 == (value & 0xff); }
 
 // Calls visit(type, content) for each extension of a hello (RFC 8446 section 4.2), in order; returns false if the
@@ -44,7 +44,7 @@ bool for_each_extension(Bytes block, Visit visit) {
   return block.empty();
 }
 
-// The complete names in a list with lengths of one byte (RFC 7301 section 3.1).
+// Visits the complete names in a list with lengths of one byte (RFC 7301 section 3.1).
 template <typename Visit>
 void for_each_protocol(Bytes list, Visit visit) {
   while (!list.empty() && list.size() > list[0]) {
@@ -53,7 +53,8 @@ void for_each_protocol(Bytes list, Visit visit) {
   }
 }
 
-// A client's offer (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2). All views point into the message.
+// A ClientHello, the client's offer (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2). All views point into the
+// message.
 struct ClientHello {
   uint16_t legacy_version = 0;
   Numbers cipher_suites;
@@ -69,7 +70,7 @@ struct ClientHello {
   uint16_t version() const;
 };
 
-// The server's choice (RFC 8446 section 4.1.3).
+// A ServerHello, the server's choice (RFC 8446 section 4.1.3).
 struct ServerHello {
   uint16_t version = 0;
   uint16_t cipher_suite = 0;
@@ -77,11 +78,11 @@ struct ServerHello {
   std::string_view protocol;  // the ALPN protocol; encrypted with TLS 1.3
 };
 
-// `body` is a whole handshake message without its four bytes of header. Returns false if it is malformed.
+// Reads a whole handshake message without its header of four bytes. Returns false if it is malformed.
 bool read(Bytes body, ClientHello* hello);
 bool read(Bytes body, ServerHello* hello);
 
-// "1.3", "1.2", "1.1", "1.0", "ssl3"; drafts of TLS 1.3 are "1.3"; otherwise "".
+// Returns "1.3" (also for drafts of TLS 1.3), "1.2", "1.1", "1.0", "ssl3" or, for other values, "".
 std::string_view name_of_version(uint16_t version);
 
 }  // namespace tapline::tls

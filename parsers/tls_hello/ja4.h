@@ -13,7 +13,7 @@ namespace tapline::tls {
 // the next.
 class Ja4 {
  public:
-  // 36 characters, valid until the next call.
+  // Returns 36 characters, valid until the next call.
   std::string_view of(const ClientHello& hello);
 
  private:

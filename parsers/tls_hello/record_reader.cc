@@ -5,7 +5,7 @@
 namespace tapline::tls {
 namespace {
 
-// RFC 5246 allows 2048 bytes more than the plain text.
+// RFC 5246 allows 2048 bytes more than the plaintext.
 constexpr uint32_t kMaxRecordBytes = (16 << 10) + 2048;
 constexpr size_t kKeptBytes = 4 << 10;
 
@@ -53,7 +53,8 @@ void RecordReader::read(Bytes bytes, const Segment& segment, RecordHandler& hand
   }
 }
 
-// Missing bytes within a record are skipped. The position of the next record is then unknown.
+// Skips missing bytes within a record; the position of the next message is then unknown. If more bytes are missing, the
+// position of the next record is unknown, too.
 void RecordReader::gap(uint64_t bytes) {
   if (!in_stream_ || lost_) return;
   bytes_ += bytes;
@@ -156,7 +157,8 @@ void RecordReader::alert(Bytes bytes, RecordHandler& handler) {
   }
 }
 
-// Before a hello was read: this is not TLS, so the search continues. Afterwards: permanently out of step.
+// Called when the stream can't be read as TLS. Before a hello was read, the search continues; afterwards, nothing more
+// is read.
 void RecordReader::fail() {
   if (recognised_) {
     lost_ = true;

@@ -15,14 +15,15 @@ enum class MessageType : uint8_t { kClientHello = 1, kServerHello = 2 };
 class RecordHandler {
  public:
   virtual ~RecordHandler() = default;
-  // `body` is a whole hello. Returns false if it turns out not to be one. `first` is the segment with its record's
+  // Called with a whole hello. Returns false if it turns out not to be one. `first` is the segment with its record's
   // first byte.
   virtual bool on_hello(Side side, MessageType type, Bytes body, const Segment& first) = 0;
   // Called for a record of which only the length is readable.
   virtual void on_protected(Side side, ContentType type, uint32_t bytes, const Segment& segment) = 0;
   virtual void on_alert(Side side, uint8_t level, uint8_t description) = 0;
   virtual void on_hello_too_long(Side side) = 0;
-  // Returns true if this side's data from its ChangeCipherSpec on are protected. In TLS 1.3 it has no meaning.
+  // Returns true if this side's data from its ChangeCipherSpec on are protected. In TLS 1.3, a ChangeCipherSpec has no
+  // meaning.
   virtual bool is_protected_from_now(Side side) = 0;
 };
 
@@ -35,10 +36,10 @@ class RecordReader {
 
   explicit RecordReader(Side side) : side_(side) {}
 
-  // True if these bytes, the beginning of a piece, may begin a hello. Cheap enough for every piece.
+  // True if these bytes at the beginning of a piece may begin a hello. It is cheap enough for every piece.
   static bool may_begin_hello(Bytes bytes);
 
-  // Called when the other side has sent its hello: an alert may replace or precede this side's.
+  // Called when the other side has sent its hello: an alert may replace or precede this side's hello.
   void expect_response() { expected_ = true; }
   void read(Bytes bytes, const Segment& segment, RecordHandler& handler);
   void gap(uint64_t bytes);
@@ -67,15 +68,15 @@ class RecordReader {
   bool recognised_ = false;
   bool lost_ = false;
   bool protected_ = false;      // a ChangeCipherSpec was sent
-  bool messages_lost_ = false;  // bytes of handshake messages are missing: the position of the next one is unknown
+  bool messages_lost_ = false;  // bytes of handshake messages are missing, so the position of the next one is unknown
   uint8_t header_[5] = {};
   uint8_t header_bytes_ = 0;
   uint8_t message_header_[4] = {};
   uint8_t message_header_bytes_ = 0;
   uint8_t alert_[2] = {};
   uint8_t alert_bytes_ = 0;
-  uint32_t remaining_ = 0;          // rest of the record
-  uint32_t message_remaining_ = 0;  // rest of the message
+  uint32_t remaining_ = 0;          // remaining bytes of the record
+  uint32_t message_remaining_ = 0;  // remaining bytes of the message
   uint64_t bytes_ = 0;
   Segment record_ = {};   // segment of the record's first byte
   Segment message_ = {};  // segment of the record with the message's first byte

@@ -82,7 +82,7 @@ class TlsHello final : public StreamParser {
 
  private:
   struct State {
-    uint32_t slot;        // in handshakes_, from 1; 0 = none
+    uint32_t slot;        // index in handshakes_, from 1; 0 = none
     uint32_t seek_bytes;  // bytes searched without a hello; kMaxSeekBytes: the search is over
   };
 
@@ -167,25 +167,26 @@ const Schema& TlsHello::schema() const {
       .name = "tls_hello",
       .description = "TLS handshakes over TCP: requested server name, client fingerprint and duration",
       .layer = Layer::kApplication,
-      .fields = {optional({"sni", FieldType::kString, "", "Server name that the client requests, empty without one"}),
-                 {"version", FieldType::kString, "",
-                  "1.3, 1.2, 1.1, 1.0 or ssl3: the server's choice, else the best offered"},
-                 optional({"alpn", FieldType::kString, "",
-                           "Application protocol that the server chose; encrypted, so empty, in 1.3"}),
-                 optional({"alpn_offered", FieldType::kString, "",
-                           "Application protocols that the client offers, joined by commas"}),
-                 optional({"ja4", FieldType::kString, "", "JA4 fingerprint of the client"}),
-                 optional({"cipher_suite", FieldType::kU64, "", "The server's choice, as IANA numbers them"}),
-                 optional({"answer_ns", FieldType::kI64, "ns", "ClientHello to ServerHello, first bytes"}),
-                 optional(
-                     {"handshake_ns", FieldType::kI64, "ns", "ClientHello to the last Finished that a tap can see"}),
-                 {"outcome", FieldType::kString, "",
-                  "complete, alert, plain (the response was not TLS), gap (bytes not captured), closed, open (ended by "
-                  "neither "
-                  "side)"},
-                 optional({"alert", FieldType::kU64, "", "Description of an unencrypted fatal alert"}),
-                 partial_field(),
-                 unanswered_field()},
+      .fields =
+          {optional({"sni", FieldType::kString, "", "Server name that the client requests; empty if there is none"}),
+           {"version", FieldType::kString, "",
+            "1.3, 1.2, 1.1, 1.0 or ssl3: the server's choice, else the highest offer"},
+           optional({"alpn", FieldType::kString, "",
+                     "Application protocol that the server chose; empty in 1.3, which encrypts it"}),
+           optional({"alpn_offered", FieldType::kString, "",
+                     "Application protocols that the client offers, joined by commas"}),
+           optional({"ja4", FieldType::kString, "", "JA4 fingerprint of the client"}),
+           optional({"cipher_suite", FieldType::kU64, "", "Cipher suite that the server chose, by its IANA number"}),
+           optional(
+               {"answer_ns", FieldType::kI64, "ns", "First byte of the ClientHello to first byte of the ServerHello"}),
+           optional({"handshake_ns", FieldType::kI64, "ns", "ClientHello to the last Finished that a tap can see"}),
+           {"outcome", FieldType::kString, "",
+            "complete, alert, plain (the response was not TLS), gap (bytes not captured), closed, open (ended by "
+            "neither "
+            "side)"},
+           optional({"alert", FieldType::kU64, "", "Description of an unencrypted fatal alert"}),
+           partial_field(),
+           unanswered_field()},
       .main_fields = {"sni"},
       .value_field = "handshake_ns",
       .duration = {.field = "handshake_ns"},

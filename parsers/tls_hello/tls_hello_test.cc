@@ -105,7 +105,7 @@ std::string ja4(const Offer& offer) {
   return std::string(tls::Ja4().of(hello));
 }
 
-// technical_details/JA4.md, "Example".
+// This is the example in technical_details/JA4.md.
 const Codes kExampleCiphers = {0x1301, 0x1302, 0x1303, 0xc02b, 0xc02f, 0xc02c, 0xc030, 0xcca9,
                                0xcca8, 0xc013, 0xc014, 0x009c, 0x009d, 0x002f, 0x0035};
 std::string example_extensions() {
@@ -133,7 +133,7 @@ TEST(Ja4, GreaseIsIgnored) {
 }
 
 // "If there are no signature algorithms in the hello packet": the specification's hash includes extension 000d, so this
-// offer does, too.
+// offer also does.
 TEST(Ja4, WithoutSignatureAlgorithms) {
   Offer offer = example();
   offer.algorithms = {};
@@ -280,7 +280,7 @@ TEST(TlsHello, JoinedInMidStream) {
   EXPECT_EQ(seen({frames.begin() + 5, frames.end()}), Lines{});
 }
 
-// No duration is reported that a lost segment may have made too long; all seen fields are reported.
+// If a lost segment may have made a duration too long, the duration is not reported; all fields that were seen are.
 TEST(TlsHello, EachSegmentLost) {
   for (const bool tls13 : {true, false}) {
     const std::vector<Frame> frames = (tls13 ? handshake_13() : handshake_12()).frames();
@@ -305,8 +305,7 @@ Conversation refused_by_client() {
   return conversation;
 }
 
-// The order between the two sides may be lost while it is kept within each: both hellos and the outcome are still
-// reported.
+// If only the order between the two sides is lost, both hellos and the outcome are still reported.
 TEST(TlsHello, EachSegmentLate) {
   const Lines fields = {"sni", "version", "cipher_suite", "partial"};
   for (Conversation conversation :
@@ -362,7 +361,7 @@ TEST(TlsHello, TruncatedHellosAreRejected) {
   for (size_t length = 0; length < body.size(); ++length) {
     Conversation conversation;
     conversation.handshake().client(record(22, message(1, body.substr(0, length))));
-    // Without extensions the hello has the old format.
+    // A hello without extensions has the old format.
     const size_t without_extensions = 2 + 32 + 1 + 2 + 4 + 2;
     EXPECT_EQ(seen(conversation.frames()).size(), length == without_extensions ? 1u : 0u) << length;
   }
@@ -393,8 +392,9 @@ TEST(TlsHello, EachQueryGetsTheTuplesOfItsPackets) {
   EXPECT_EQ(harness.tuples()[1].header.queries, 0b10u);
 }
 
-// Made with OpenSSL 3.0's s_server and s_client, in this order: TLS 1.2 full and resumed; TLS 1.3 full and resumed; the
-// same again, the resumed one with early data; a retry; a client that does not trust the server; small records.
+// The capture was made with OpenSSL 3.0's s_server and s_client, in this order: TLS 1.2 full and resumed; TLS 1.3 full
+// and resumed; the same again, the resumed one with early data; a retry; a client that does not trust the server; small
+// records.
 TEST(TlsHello, RealHandshakes) {
   const std::vector<Frame> frames =
       testing::read_capture(TAPLINE_SOURCE_DIR "/parsers/tls_hello/captures/handshakes.pcap.zst");

@@ -13,29 +13,30 @@ namespace tapline {
 // adds the fields it reports; objects are reused, so it sets all these fields after begin_request().
 struct BareRequestHalf {
   int64_t first_ns = 0;
-  uint64_t begin = 0;        // offsets refer to the requests' stream
-  uint64_t end = 0;          // end of the part read so far
-  uint64_t peer_offset = 0;  // bytes of the responses that the client had received when it sent it; 0 = unknown
-  uint32_t number = 0;       // number within its connection, from 1
+  uint64_t begin = 0;  // offsets refer to the requests' stream
+  uint64_t end = 0;    // end of the part read so far
+  // Bytes of the responses that the client had received when it sent the request; 0 = unknown.
+  uint64_t peer_offset = 0;
+  uint32_t number = 0;  // number within its connection, from 1
   // Bit-fields keep a protocol's request small.
   bool complete : 1 = false;      // end is where it ends
   bool reported : 1 = false;      // reported as unanswered after the parser's timeout; its response may still arrive
   bool after_hidden : 1 = false;  // unseen requests may precede it
   bool begins_batch : 1 = false;  // the client had received more than when it sent the previous request, which was seen
 
-  // A protocol with different rules hides these in its request type:  A client may send another request when it has
-  // received some of the responses that it waits for, but not all.
+  // A protocol with different rules hides these in its request type:  True if a client may send another request when it
+  // has received some, but not all, of the responses that it waits for.
   static constexpr bool kMayOverlap = true;
-  // True if this response can't answer the request: it contains another command, key or number.
+  // True if this response can't belong to the request, because it contains another command, key or number.
   template <typename Response>
   bool contradicts(const Response& /*response*/) const {
     return false;
   }
-  // True for a quiet command: its server may leave it unanswered, and answer later ones.
+  // True for a quiet command, which may get no response while later commands get one.
   bool may_be_silent() const { return false; }
 };
 
-// Adds a text. A type that stores its text differently has the same three functions.
+// A request half with a text. A type that stores its text differently has the same three functions.
 struct RequestHalf : BareRequestHalf {
   static constexpr size_t kKeptTextBytes = 256;
 
@@ -43,21 +44,22 @@ struct RequestHalf : BareRequestHalf {
 
   size_t text_bytes() const { return text.size(); }  // counted as memory
   void clear_text() { text.clear(); }
-  // Resets it, keeping the memory of a short text.
+  // Resets the request, but keeps the memory of a short text.
   void trim() {
     text.clear();
     if (text.capacity() > kKeptTextBytes) text.shrink_to_fit();
   }
 };
 
-// The pairing's part of a response. A protocol's response derives from it and stays small: its memory is not counted.
+// The pairing's part of a response. A protocol's response derives from it and stays small, since its memory is not
+// counted.
 struct ResponseHalf {
   int64_t first_ns = 0;
   int64_t last_ns = 0;
   uint64_t begin = 0;  // offsets refer to the responses' stream
   uint64_t end = 0;
-  uint64_t quiet_until = 0;  // end, or further: no other response begins before it
-  uint64_t acked = 0;        // bytes of the requests that the server had received when it began to answer
+  uint64_t quiet_until = 0;  // end, or a later offset, before which no other response begins
+  uint64_t acked = 0;        // bytes of the requests that the server had received when it began to respond
   bool acked_known = false;
   bool complete = false;      // end is where it ends
   bool after_hidden = false;  // unseen responses may precede it
@@ -74,10 +76,10 @@ struct ResponseHalf {
   }
 };
 
-// The part of a transaction that was seen, and why the rest is missing.
+// The part of a transaction that was seen, and the reason why the rest is missing.
 enum class Seen : uint8_t {
   kBoth,
-  kUnanswered,  // the request; it was not answered, and no loss explains that
+  kUnanswered,  // the request; it got no response, and no loss explains that
   kRequest,     // the request; its response may have been lost, or the capture ended before it
   kResponse,
   kLate,  // both, after the request was reported as unanswered
@@ -88,11 +90,11 @@ template <typename Request, typename Response>
 class TransactionSink {
  public:
   virtual ~TransactionSink() = default;
-  // One of the two may be null, if it was not seen or does not exist.
+  // Receives a transaction. One of the two may be null if it was not seen or does not exist.
   virtual void on_transaction(const Request* request, const Response* response) = 0;
-  // The server did not answer the request: `response` answers one that was sent after it.
+  // Receives a request to which the server did not respond: `response` belongs to a later one.
   virtual void on_silence(const Request& request, const Response& response) = 0;
-  // The payload identifies the client.
+  // Called when the payload identifies the client.
   virtual void on_client(Side side) = 0;
   virtual void on_loss(LossReason reason) = 0;
 };

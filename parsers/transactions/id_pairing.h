@@ -9,24 +9,24 @@
 
 namespace tapline {
 
-// Pairs responses with requests by a number that both carry, in any order, while several of each are being read.
-// Gaps remove requests or responses but can't cause wrong pairs, unless numbers are reused: if a number is used for a
-// new request, the old one is reported alone, and a response that acknowledges nothing of a request does not answer it.
+// Pairs responses with requests by a number that both carry, in any order, while several of each are being read. Gaps
+// remove requests or responses but can't cause wrong pairs, unless numbers are reused: if a number is used for a new
+// request, the old one is reported alone, and a response that acknowledges no byte of a request does not belong to it.
 //
 //   a request:   begin_request(id) ── keep_text ── end_request(id) ───────────────────────────┐
 //   a response:  begin_response(id) ── filled by the caller, find_response(id) ── end_response(id): reported, if its
 //                                                                                 request is known
 //
-// A response whose request is missing (late, or lost) waits while the bytes that it acknowledges are still to come:
-// call requests_settled() after each piece of the requests' stream. Without acknowledgements (datagrams), it is
-// reported at once, or with kResponsesWait waits for settle_responses() or its request. Beyond kMaxPending open
-// transactions the oldest is reported incomplete.
+// A response whose request is missing (late or lost) waits while the bytes that it acknowledges may still arrive: call
+// requests_settled() after each piece of the requests' stream. Without acknowledgements (datagrams), it is reported at
+// once or, with kResponsesWait, waits for settle_responses() or its request. If there are more than kMaxPending open
+// transactions, the oldest is reported incomplete.
 template <typename Id, typename Request, typename Response, size_t kMaxPending = 128, bool kResponsesWait = false>
 class IdPairing {
  public:
   using Sink = TransactionSink<Request, Response>;
 
-  // The protocol's fields keep the values of an earlier request.
+  // Begins a request. The protocol's fields keep the values of an earlier request.
   Request& begin_request(const Id& id, const Segment& first, Sink& sink) {
     Place* place = find(id);
     if (place != nullptr && (place->requested || !could_answer(first.offset, place->response))) {
@@ -99,7 +99,7 @@ class IdPairing {
     ++waiting_;
   }
 
-  // All requests that begin before this offset have been begun.
+  // Declares that begin_request() was called for all requests before this offset.
   void requests_settled(uint64_t offset, Sink& sink) {
     settled_offset_ = offset;
     if (waiting_ == 0) return;
@@ -110,8 +110,8 @@ class IdPairing {
     trim_front();
   }
 
-  // Reports the responses that have waited since before this time, and the oldest if more than `most` wait, without
-  // their requests.
+  // Reports, without their requests, the responses that have waited since before this time, and the oldest ones if more
+  // than `max_waiting` wait.
   void settle_responses(int64_t time_ns, size_t max_waiting, Sink& sink) {
     for (size_t i = 0; waiting_ > 0 && i < places_.size(); ++i) {
       Place& place = places_[i];
@@ -122,11 +122,11 @@ class IdPairing {
     trim_front();
   }
 
-  // The client no longer waits for this response: its stream was reset, or it timed out.
+  // Ends a transaction for whose response the client no longer waits, because its stream was reset or it timed out.
   void expire(const Id& id, Sink& sink) {
     if (Place* place = find(id)) report(*place, sink);
   }
-  // As expire() for all transactions that began before this time.
+  // Does the same as expire() for all transactions that began before this time.
   void expire_before(int64_t time_ns, Sink& sink) {
     for (size_t i = 0; i < places_.size(); ++i) {
       if (places_[i].open && began_ns(places_[i]) < time_ns) report(places_[i], sink, false);
@@ -150,8 +150,8 @@ class IdPairing {
     }
   }
 
-  // Emits the unanswered requests that began before this time, and keeps them open. Returns when the oldest of the
-  // others began, INT64_MAX if there is none.
+  // Emits the unanswered requests that began before this time, and keeps them open. Returns the time when the oldest of
+  // the others began, or INT64_MAX if there is none.
   int64_t report_overdue(int64_t before_ns, Sink& sink) {
     int64_t oldest_ns = INT64_MAX;
     for (size_t i = 0; i < places_.size(); ++i) {
@@ -172,7 +172,7 @@ class IdPairing {
   size_t waiting() const { return waiting_; }  // responses whose requests may still arrive
   size_t memory_bytes() const { return text_bytes_ + places_.size() * sizeof(Place); }
 
-  // Resets it, keeping the memory of a few short requests.
+  // Resets the pairing, but keeps the memory of a few short requests.
   void recycle() {
     IdPairing reset;
     reset.places_ = std::move(places_);
@@ -188,8 +188,8 @@ class IdPairing {
     bool open = false;
     bool requested = false;  // request is set
     bool answering = false;  // response is set
-    bool answered = false;   // and read completely
-    bool waits = false;      // answered, and the request may still arrive
+    bool answered = false;   // response was read completely
+    bool waits = false;      // response was read, and the request may still arrive
     Request request = {};
     Response response = {};
   };
@@ -224,7 +224,7 @@ class IdPairing {
     return place;
   }
 
-  // Long transactions remain while others begin and end: closes the gaps between them.
+  // Closes the gaps between transactions: long ones remain while others begin and end.
   void compact() {
     size_t kept = 0;
     for (size_t i = 0; i < places_.size(); ++i) {

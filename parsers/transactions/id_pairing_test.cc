@@ -29,7 +29,8 @@ class Sink final : public TransactionSink<Request, Answer> {
   Reports reports;
 };
 
-// Every message is 10 bytes long. `acked`: bytes of the requests that the server had received.
+// A session in which every message is 10 bytes long. `acked` is the number of bytes of the requests that the server had
+// received.
 class Session {
  public:
   Session& request(uint32_t id, const std::string& name) {

@@ -9,9 +9,9 @@
 
 namespace tapline {
 
-// The base of an Exchange whose protocol is recognised by its bytes alone, on any port, and is answered in order: a
-// UnitReader for each side, the pairing of the two, and proof. Until the bytes are recognised for certain, only whole
-// transactions are reported, which imply that both sides were recognised.
+// The base of an Exchange whose protocol is recognised by its bytes alone, on any port, and has responses in order: a
+// UnitReader for each side, the pairing of the two, and the proof of the protocol. Until the bytes are recognised for
+// certain, only whole transactions are reported, which imply that both sides were recognised.
 //
 // Derived is the protocol's Exchange. It has the UnitReader's on_unit, on_skipped, may_resume and on_hidden, and calls
 // recognise() for each unit that it takes. If it hides functions of this class, it calls them itself.
@@ -22,7 +22,8 @@ class OrderedExchange {
   using Response = ResponseType;
   using Sink = TransactionSink<Request, Response>;
   static constexpr size_t kMaxPending = kMaxPendingRequests;
-  // A stream joined in the middle that shows no unit of the protocol within this many bytes belongs to another one.
+  // A stream that was joined in the middle belongs to another protocol if it shows no unit of this one within this many
+  // bytes.
   static constexpr uint64_t kMaxSeekBytes = 1 << 20;
 
   void start_in_middle(Side side) {
@@ -114,8 +115,8 @@ class OrderedExchange {
     if (middle_[other_side(side)]) pairing_.hide_responses();
   }
 
-  // A unit of the protocol was seen. `certain`: no other protocol has such a unit at a stream's beginning. `rowed`: no
-  // other protocol has three of its kind in a row, anywhere.
+  // Records that a unit of the protocol was seen. `certain` is true if no other protocol has such a unit at a stream's
+  // beginning, `rowed` if no other protocol has three of its kind in a row anywhere.
   void recognise(Side asking, Side speaking, bool certain, bool rowed) {
     if (client_ < 0) {
       take_client(asking);
@@ -133,14 +134,14 @@ class OrderedExchange {
     if (!confirmed_) units_[side] = 0;
   }
 
-  // All requests that begin before this offset have been begun.
+  // All requests before this offset were passed to the pairing.
   uint64_t settled_offset() const { return readers_[client_].settled_offset(); }
 
   UnitReader readers_[2] = {UnitReader(0), UnitReader(1)};
   OrderedPairing<Request, Response, kMaxPending> pairing_;
-  Sink* sink_ = nullptr;             // during a call
+  Sink* sink_ = nullptr;             // set during a call
   int client_ = -1;                  // side, once known
-  uint32_t units_[2] = {0, 0};       // in a row
+  uint32_t units_[2] = {0, 0};       // number of units in a row
   bool middle_[2] = {false, false};  // joined after the stream's beginning
   bool ended_[2] = {false, false};
   bool confirmed_ = false;

@@ -1,4 +1,4 @@
-// The part of OrderedPairing that finds the answered request after a gap that may hide messages. Included by
+// The part of OrderedPairing that finds a response's request after a gap that may hide messages. Included by
 // ordered_pairing.h only.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace tapline {
 
-// Removes requests until the one that this response certainly answers is the first. If there is none, reports all
+// Removes requests until the one to which this response certainly belongs is the first. If there is none, reports all
 // requests that the server had received without responses.
 template <typename Request, typename Response, size_t kMaxPending>
 auto OrderedPairing<Request, Response, kMaxPending>::resynchronise(const Response& response, ResponseContext now,
@@ -36,7 +36,7 @@ auto OrderedPairing<Request, Response, kMaxPending>::resynchronise(const Respons
   return chosen == kNone ? Taken::kNothing : Taken::kRequest;
 }
 
-// Index of the answered request after all_answered(), if the response fits.
+// Returns the index of the response's request after all_answered(), if the response fits.
 template <typename Request, typename Response, size_t kMaxPending>
 size_t OrderedPairing<Request, Response, kMaxPending>::after_all_answered(size_t last, const Response& response) const {
   if (response.begin != answered_responses_) return kNone;
@@ -46,9 +46,9 @@ size_t OrderedPairing<Request, Response, kMaxPending>::after_all_answered(size_t
   return kNone;
 }
 
-// For a client that waits for all responses before it sends the next requests: finds the request that the first waiting
-// response answers, counting back from the next batch. All responses that the client had received when it sent that
-// batch answer earlier requests.
+// For a client that waits for all responses before it sends the next requests: finds the request of the first waiting
+// response, counting back from the next batch. All responses that the client had received when it sent that batch
+// belong to earlier requests.
 template <typename Request, typename Response, size_t kMaxPending>
 auto OrderedPairing<Request, Response, kMaxPending>::count_back(const Response& response, ResponseContext now) const
     -> Counted {
@@ -67,7 +67,8 @@ auto OrderedPairing<Request, Response, kMaxPending>::count_back(const Response& 
       at_end || (responses > 0 && !waiting_[responses].after_hidden && waiting_[responses].begin >= batch.peer_offset);
   if (!all_here || batch.after_hidden) return {};
   for (size_t i = 0; i < responses; ++i) {
-    if (i > 0 && waiting_[i].after_hidden) return {.unseen = true};  // the number lost in between is unknown
+    if (i > 0 && waiting_[i].after_hidden)
+      return {.unseen = true};  // the number of messages lost in between is unknown
     if (!waiting_[i].answers_one()) return {};
   }
   for (size_t back = 1; back <= responses; ++back) {
@@ -82,8 +83,8 @@ auto OrderedPairing<Request, Response, kMaxPending>::count_back(const Response& 
   return {.chosen = next - responses};
 }
 
-// The only request of the batch up to `last` that the response does not contradict: earlier batches were answered,
-// since the client waited for that.
+// Returns the only request of the batch up to `last` that the response does not contradict. Earlier batches have their
+// responses, since the client waited for them.
 template <typename Request, typename Response, size_t kMaxPending>
 size_t OrderedPairing<Request, Response, kMaxPending>::only_candidate(size_t last, const Response& response) const {
   if (overlapping_) return kNone;
@@ -98,8 +99,8 @@ size_t OrderedPairing<Request, Response, kMaxPending>::only_candidate(size_t las
   return index;
 }
 
-// The first request of the batch up to `last`, if the response begins where the client had received everything when
-// it sent that batch. For a client that was seen to wait for all responses before it sends the next batch.
+// Returns the first request of the batch up to `last` if the response begins where the client had received everything
+// when it sent that batch. REQUIRES: the client was seen to wait for all responses before it sends the next batch.
 template <typename Request, typename Response, size_t kMaxPending>
 size_t OrderedPairing<Request, Response, kMaxPending>::first_of_batch(size_t last, const Response& response) const {
   if (!waits_for_all()) return kNone;

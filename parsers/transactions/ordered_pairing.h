@@ -11,29 +11,30 @@
 
 namespace tapline {
 
-// Pairs the responses of one connection with its requests, for protocols that answer requests in order.
+// Pairs the responses of one connection with its requests, for protocols whose responses come in the order of the
+// requests.
 //
 // No pair contradicts the acknowledgements in the first segments of its messages: the server had received the request
-// when it answered, and the client had received nothing of the answer when it sent the request. While nothing is
+// when it responded, and the client had received nothing of the response when it sent the request. While nothing is
 // hidden, order determines the rest.
 //
 // After a gap that may hide messages, acknowledgements determine it. A client that does not pipeline sends one request
-// and waits, so the response answers the request that ends where the acknowledgement does. A client that pipelines and
-// was seen to wait for all answers before it sends the next requests (a batch) has fixed points: a batch's first
-// response begins where the client had received everything when it sent the batch, and its last one ends where it had
-// when it sent the next. From these, messages are counted, forwards or backwards; responses wait for the next batch if
-// that is the only way. Otherwise both halves stay single, unless their contents (RequestHalf::contradicts) leave only
-// one request. A client that sends requests while others are unanswered has no fixed points: after a gap it stays
-// unpaired until it has been quiet for longer than its slowest response took, or has alternated requests and responses
-// for a while. A response may also be seen before its request, if the request's segment is late; it waits while the
-// bytes that it acknowledges are still to come.
+// and waits, so the response belongs to the request that ends where the acknowledgement does. A client that pipelines
+// and was seen to wait for all responses before it sends the next requests (a batch) has fixed points: a batch's first
+// response begins where the client had received everything when it sent the batch, and its last response ends where the
+// client had received everything when it sent the next batch. From these points, messages are counted forwards or
+// backwards; responses wait for the next batch if that is the only way. Otherwise both halves stay unpaired, unless
+// their contents (RequestHalf::contradicts) leave only one request. A client that sends requests while others are
+// unanswered has no fixed points: after a gap it stays unpaired until it has been quiet for longer than its slowest
+// response took, or has alternated requests and responses for a while. A response may also be seen before its request,
+// if the request's segment is late; it waits while the bytes that it acknowledges may still arrive.
 //
 // The protocol's reader calls, for the requesting side:    begin_request, keep_text, end_request, hide_requests,
 //                                  after each piece of it:  requests_settled
 //                   and for the responding side:            begin_response, end_response, hide_responses, server_ended
 //
-// Request derives from RequestHalf or BareRequestHalf, Response from ResponseHalf. Beyond kMaxPending unanswered
-// requests the oldest is reported as a half.
+// Request derives from RequestHalf or BareRequestHalf, Response from ResponseHalf. If there are more than kMaxPending
+// unanswered requests, the oldest is reported without a response.
 template <typename Request, typename Response, size_t kMaxPending = 128>
 class OrderedPairing {
  public:
@@ -42,7 +43,7 @@ class OrderedPairing {
   static constexpr size_t kMaxWaiting = 1024;
 
   // Begins a request whose first byte is that of `first`. The protocol's fields keep the values of an earlier request.
-  // `max_pending`: below kMaxPending, if the protocol requires it.
+  // `max_pending` is below kMaxPending if the protocol requires that.
   Request& begin_request(const Segment& first, Sink& sink, size_t max_pending = kMaxPending) {
     note_overlap(first);
     if (requests_.size() >= max_pending) [[unlikely]] {
@@ -72,13 +73,14 @@ class OrderedPairing {
   // Accounts for a text that the protocol has set in one piece.
   void text_kept(const Request& request) { text_bytes_ += request.text_bytes(); }
 
-  // The request being read, or null if there is none, or it has been reported.
+  // The request being read, or null if there is none or it has already been reported.
   Request* reading() {
     if (!requests_.empty() && requests_.back().number == reading_) return &requests_.back();
     return current_paired_ && current_request_.number == reading_ ? &current_request_ : nullptr;
   }
 
-  // The request being read ends before this offset. It is incomplete if bytes of it were lost: it may end elsewhere.
+  // Ends the request being read before this offset. It is incomplete if bytes of it were lost, so that it may end
+  // elsewhere.
   void end_request(uint64_t end, bool complete = true) {
     Request* request = reading();
     if (request == nullptr) return;
@@ -86,22 +88,22 @@ class OrderedPairing {
     request->complete = complete;
   }
 
-  // The message being read is not a request after all.
+  // Forgets the message being read, which turned out not to be a request.
   void forget_reading() { reading_ = 0; }
 
-  // Unseen requests, or responses, may follow here.
+  // Declares that unseen requests, or responses, may follow here.
   void hide_requests() { requests_hidden_ = true; }
   void hide_responses() { response_gap_ = true; }
 
-  // All requests that begin before this offset have been begun.
+  // Declares that begin_request() was called for all requests before this offset.
   void requests_settled(uint64_t offset, Sink& sink) {
     settled_offset_ = offset;
     if (!waiting_.empty()) [[unlikely]]
       settle(false, sink);
   }
 
-  // Begins a response whose first byte is that of `first`, with the protocol's fields set. Returns the request that it
-  // answers, null if none is known (yet).
+  // Begins a response whose first byte is that of `first`, with the protocol's fields set. Returns its request, or null
+  // if none is known (yet).
   const Request* begin_response(const Segment& first, const Response& response, Sink& sink) {
     settle(false, sink);
     current_ = response;
@@ -113,12 +115,12 @@ class OrderedPairing {
     return answered();
   }
 
-  // The response being read, or null; and the request that it answers, or null.
+  // The response being read, or null; and its request, or null.
   Response* response() { return current_ ? &*current_ : nullptr; }
   const Request* answered() const { return current_paired_ ? &current_request_ : nullptr; }
-  // Touches the oldest request without a response: the one that a response beginning now would answer if nothing is
-  // hidden. Call it some time before the next request is reported or answered: with many waiting connections, it is no
-  // longer in the cache.
+  // Touches the oldest request without a response, to which a response that begins now would belong if nothing is
+  // hidden. Call it some time before the next request is reported or gets its response: if many connections wait, the
+  // request is no longer in the cache.
   void touch_next_request() const {
     if (!requests_.empty()) touch(&requests_.front(), sizeof(Request));
   }
@@ -137,7 +139,7 @@ class OrderedPairing {
     for (size_t i = 0; i < requests_.size() && visit(requests_[i]); ++i) {
     }
   }
-  // Emits the oldest requests as needing no response while `silent` is true of them.
+  // Emits the oldest requests as requests without responses, while `silent` is true for them.
   template <typename Predicate>
   void pass_silent_while(Predicate silent, const Response& response, Sink& sink) {
     while (!requests_.empty() && silent(requests_.front())) {
@@ -147,7 +149,7 @@ class OrderedPairing {
   }
   bool responses_are_hidden() const { return responses_hidden_ || response_gap_; }
 
-  // The response is incomplete if bytes of it were lost: it may end elsewhere.
+  // Ends the response being read. It is incomplete if bytes of it were lost, so that it may end elsewhere.
   void end_response(uint64_t end, int64_t time_ns, Sink& sink, bool complete = true) {
     if (!current_) return;
     current_->end = current_->quiet_until = end;
@@ -170,22 +172,22 @@ class OrderedPairing {
       settle(waiting_.size() > kMaxWaiting, sink);
   }
 
-  // The bytes from the latest response up to this offset belong to no response.
+  // Declares that the bytes from the latest response up to this offset belong to no response.
   void pass_responses_to(uint64_t end) {
     if (current_ || response_gap_) return;
     if (!waiting_.empty() && waiting_.back().end == latest_response_end_) waiting_.back().quiet_until = end;
     latest_response_end_ = end;
   }
 
-  // The protocol knows that the client sent nothing while it waited for this response: the response that begins at
-  // `responses_end` answers the request that begins at `requests_end`.
+  // Called when the protocol shows that the client sent nothing while it waited for this response: the response that
+  // begins at `responses_end` belongs to the request that begins at `requests_end`.
   void all_answered(uint64_t requests_end, uint64_t responses_end) {
     answered_requests_ = requests_end;
     answered_responses_ = responses_end;
   }
 
-  // The server sends no more: unanswered requests stay unanswered, unless the response waits for a request's missing
-  // part.
+  // Called when the server sends no more: unanswered requests stay unanswered, unless the response waits for a
+  // request's missing part.
   void server_ended(Sink& sink) {
     if (waiting_.empty()) report_first_requests(requests_.size(), sink);
   }
@@ -208,7 +210,7 @@ class OrderedPairing {
   }
 
   // Emits the unanswered requests that began before this time and keeps them pending, since responses may still arrive.
-  // Returns when the oldest of the other requests began, INT64_MAX if there are none.
+  // Returns the time when the oldest of the other requests began, or INT64_MAX if there are none.
   int64_t report_overdue(int64_t before_ns, Sink& sink) {
     for (size_t i = 0; i < requests_.size(); ++i) {
       Request& request = requests_[i];
@@ -221,12 +223,12 @@ class OrderedPairing {
   }
 
   size_t pending() const { return requests_.size(); }
-  // Memory of texts, and of slots beyond the few that are always kept.
+  // The memory of texts, and of slots beyond the few that are always kept.
   size_t memory_bytes() const {
     return text_bytes_ + requests_.size() * sizeof(Request) + waiting_.size() * sizeof(Response);
   }
 
-  // Resets it, keeping the memory of a few short requests.
+  // Resets the pairing, but keeps the memory of a few short requests.
   void recycle() {
     OrderedPairing reset;
     reset.requests_ = std::move(requests_);
@@ -250,7 +252,7 @@ class OrderedPairing {
 
   enum class Taken : uint8_t {
     kRequest,
-    kNothing,  // it is unknown which request is answered
+    kNothing,  // it is unknown to which request the response belongs
     kLater,    // later data may decide
   };
   struct ResponseContext {
@@ -280,14 +282,15 @@ class OrderedPairing {
     request_peer_offset_ = first.peer_offset;
   }
 
-  // The client sent requests while earlier ones were unanswered, and has received responses to those since then.
+  // Called when the client has sent requests while earlier ones were unanswered, and has received responses to those
+  // since then.
   void overlap() {
     overlapping_ = true;
     waits_ = turns_ = 0;
   }
 
-  // The pair was certain: if the client sent the next request before it had all of this response, and not together with
-  // this request, it does not wait.
+  // Records a certain pair. If the client sent the next request before it had received all of this response, and not
+  // together with this request, it does not wait.
   void note_pair(const Request& request, const Response& response) {
     paired_end_ = response.end;
     if (requests_.empty()) return;
@@ -295,15 +298,15 @@ class OrderedPairing {
     if (request.peer_offset < received && received < response.end) overlap();
   }
 
-  // Requests and responses have alternated long enough to show that the client waits now, regardless of earlier
-  // traffic.
+  // Records a turn. Once requests and responses have alternated for long enough, the client is known to wait,
+  // regardless of earlier traffic.
   void note_turn(bool has_all) {
     turns_ = has_all && std::exchange(answered_turn_, false) ? turns_ + 1 : 0;
     if (turns_ < kCertainTurns || !waiting_.empty()) return;
     overlapping_ = pipelined_ = responses_hidden_ = false;
   }
 
-  // Checks, by the acknowledgements, whether the response that begins is the only one to the latest request.
+  // Checks, by the acknowledgements, if the response that begins is the only one to the latest request.
   void note_alternation(const Segment& first) {
     const Request* latest = requests_.empty() ? nullptr : &requests_.back();
     answered_turn_ = requests_.size() == 1 && first.peer_offset_known && latest->peer_offset == first.offset &&
@@ -324,7 +327,8 @@ class OrderedPairing {
     return request.peer_offset <= response.begin;
   }
 
-  // While nothing is hidden, the order decides, and the contents of both must not contradict it.
+  // Takes the response's request. While nothing is hidden, the order decides, and the contents of both must not
+  // contradict it.
   Taken take_request(Response& response, Request* taken, ResponseContext now, Sink& sink) {
     responses_hidden_ |= std::exchange(response.after_hidden, false);
     while (!requests_.empty() && requests_.front().begin < abandoned_until_)
@@ -344,8 +348,8 @@ class OrderedPairing {
     return Taken::kRequest;
   }
 
-  // The client, which waits for all responses, has sent another request since the oldest one, and had received
-  // everything before this response: a response was not recognised.
+  // True if a response was not recognised: the client, which waits for all responses, has sent another request since
+  // the oldest one, when it had received everything before this response.
   bool passed_over(const Response& response) const {
     if (requests_.size() < 2 || !waits_for_all()) return false;
     const Request& next = requests_[1];
@@ -361,7 +365,7 @@ class OrderedPairing {
     return false;
   }
 
-  // Settles the quiet requests before the answered one, which need no response. Returns false if none fits.
+  // Settles the quiet requests before the response's request. Returns false if no request fits.
   bool pass_silent(const Response& response, Sink& sink) {
     size_t silent = 0;
     while (requests_[silent].contradicts(response)) {
@@ -395,7 +399,7 @@ class OrderedPairing {
 
   bool ends_there(const Request& request, const Response& response) const {
     if (request.complete) return request.end == response.acked;
-    // It is still being read, or cut within its packet; in either case, nothing more of it was seen.
+    // It is still being read or was cut within its packet; in either case, nothing more of it was seen.
     return request.number + 1 == next_number_ && !requests_hidden_;
   }
 
@@ -403,8 +407,8 @@ class OrderedPairing {
 
   size_t first_of_batch(size_t last, const Response& response) const;
 
-  // The client did not send it together with the previous request, or a response that it had received shows that no
-  // earlier request was outstanding.
+  // True if the client did not send the request together with the previous one, or if a response that it had received
+  // shows that no earlier request was outstanding.
   bool begins_batch(const Request& request) const {
     if (request.begins_batch) return true;
     return previous_acked_ >= request.begin && previous_begin_ < request.peer_offset;
@@ -429,8 +433,8 @@ class OrderedPairing {
     }
   }
 
-  // Settles responses that waited for their requests: pairs them once the requests have arrived, reports them alone
-  // once they can no longer arrive.
+  // Settles responses that waited for their requests: pairs them once the requests have arrived, and reports them alone
+  // once these can no longer arrive.
   void settle(bool closing, Sink& sink) {
     while (!waiting_.empty()) {
       Response& response = waiting_.front();
@@ -449,21 +453,22 @@ class OrderedPairing {
     }
   }
 
-  bool pipelined_ = false;         // two requests were seen in flight together
-  bool overlapping_ = false;       // others were sent before all of these were answered
-  uint32_t waits_ = 0;             // requests since then that were sent after all responses had been received
-  uint32_t turns_ = 0;             // consecutive turns of one request and one response
-  bool answered_turn_ = false;     // the latest response began such a turn
-  bool begins_batch_ = false;      // flag of the current request: see BareRequestHalf
-  bool requests_hidden_ = false;   // true if requests may be hidden since the latest one
-  bool response_gap_ = false;      // true after a gap since the latest response began
-  bool responses_hidden_ = false;  // up to the response in question, since the latest certain one
-  bool current_paired_ = false;    // current_ answers current_request_
+  bool pipelined_ = false;        // two requests were seen in flight together
+  bool overlapping_ = false;      // further requests were sent before all of these had responses
+  uint32_t waits_ = 0;            // requests since then that were sent after all responses had been received
+  uint32_t turns_ = 0;            // consecutive turns of one request and one response
+  bool answered_turn_ = false;    // the latest response began such a turn
+  bool begins_batch_ = false;     // flag of the current request (BareRequestHalf)
+  bool requests_hidden_ = false;  // true if requests may be hidden since the latest one
+  bool response_gap_ = false;     // true after a gap since the latest response began
+  // True if responses may be hidden between the latest certain one and the one in question.
+  bool responses_hidden_ = false;
+  bool current_paired_ = false;  // current_ answers current_request_
   uint32_t next_number_ = 1;
   uint32_t reading_ = 0;         // number of the request being read
   size_t hidden_requests_ = 0;   // number of requests_ with after_hidden
   uint64_t settled_offset_ = 0;  // position in the requests' stream
-  // Requests before this offset are no longer paired; those still waiting after a hole also stay unpaired.
+  // Requests before this offset are no longer paired; requests that still wait after a hole also stay unpaired.
   uint64_t abandoned_until_ = 0;
   uint64_t answered_requests_ = 0;  // see all_answered()
   uint64_t answered_responses_ = UINT64_MAX;
@@ -476,7 +481,7 @@ class OrderedPairing {
   std::optional<uint64_t> request_peer_offset_;  // bytes that the client had received when it sent the latest request
   Ring<Request> requests_;                       // unanswered, oldest first
   Ring<Response> waiting_;                       // complete; their requests have not arrived yet
-  std::optional<Response> current_;              // being read
+  std::optional<Response> current_;              // the response being read
   Request current_request_;
   Request settled_;  // request of the pair being reported; its memory is reused
   size_t text_bytes_ = 0;

@@ -46,7 +46,7 @@ class Sink final : public TransactionSink<Request, Answer> {
   std::vector<std::string> reports;
 };
 
-// One connection's messages: every message is 10 bytes long and one microsecond after the last.
+// The messages of one connection. Every message is 10 bytes long and one microsecond after the previous one.
 class Session {
  public:
   Session& request(uint32_t index, uint32_t tag = 0, bool quiet = false) {
@@ -75,7 +75,7 @@ class Session {
     pairing.requests_settled(request_bytes_, sink);
     return *this;
   }
-  // Requests that arrive only after the server's responses; the pairing waits for the previous one.
+  // Adds requests that arrive only after the server's responses; the pairing waits for the previous one.
   Session& late_request(uint32_t index, std::vector<std::function<void()>>* late) {
     const Segment first = segment(request_bytes_, answered_);
     late->push_back([this, index, first] {
@@ -99,7 +99,7 @@ class Session {
     answered_ += 10;
     return *this;
   }
-  // Sequential exchanges, starting with 0.
+  // Adds sequential exchanges, starting with 0.
   Session& wait_for(uint32_t exchanges) {
     for (uint32_t i = 0; i < exchanges; ++i) request(i).answer(i);
     return *this;
@@ -135,7 +135,7 @@ TEST(OrderedPairing, AGapAffectsOnlyItsTransaction) {
             (Reports{"1:1", "-:2", "3:3"}));
 }
 
-// The hole among the responses lies after the first waiting one, not before it.
+// The hole is after the first waiting response, not before it.
 TEST(OrderedPairing, AGapAmongWaitingResponsesCountsAtItsPosition) {
   std::vector<std::function<void()>> late;
   Session talk;
@@ -180,7 +180,7 @@ TEST(OrderedPairing, DoesNotPairContradictoryMessages) {
   EXPECT_EQ(Session().request(1, 7).answer(2, 8).request(3, 9).answer(3, 9).reports(), (Reports{"1:-", "-:2", "3:3"}));
 }
 
-TEST(OrderedPairing, QuietRequestsAreAnsweredBySilence) {
+TEST(OrderedPairing, QuietRequestsNeedNoResponse) {
   EXPECT_EQ(Session().request(1, 7, true).request(2, 8, true).request(3, 9).answer(2, 8).answer(3, 9).reports(),
             (Reports{"1:silent", "2:2", "3:3"}));
   // The gap may have removed a response.
@@ -202,7 +202,7 @@ TEST(OrderedPairing, TheLastResponsesToABatchAreCountedBackFromTheNextBatch) {
       .request(8)
       .answer(8);
   EXPECT_EQ(talk.reports(), (Reports{"0:0", "1:1", "2:2", "3:3", "4:4", "5:-", "6:6", "7:7", "8:8"}));
-  // If a client was not seen to wait, the next requests prove nothing.
+  // If the client was not seen to wait, the next requests prove nothing.
   EXPECT_EQ(Session().request(0).request(1).answer(0).lose_response().request(2).request(3).answer(2).reports(),
             (Reports{"0:0", "1:-", "2:-", "3:-", "-:2"}));
 }
@@ -236,7 +236,7 @@ TEST(OrderedPairing, TextsCountAsMemory) {
   EXPECT_EQ(sink.pairs, 1u);
 }
 
-// A client and a server at a distance; the pairing sees them through a mirror that loses messages.
+// Simulates a distant client and server, which the pairing sees through a mirror that loses messages.
 class Simulation {
  public:
   enum class Client { kWaits, kBatches, kWindow };
@@ -335,7 +335,7 @@ class Simulation {
   uint64_t sent_bytes_ = 0, server_has_ = 0, answered_bytes_ = 0, client_has_ = 0;
 };
 
-// The share of reported pairs among those with both heads seen; none may be wrong.
+// Returns the share of reported pairs among those with both heads seen. None may be wrong.
 double share_of_pairs(Simulation::Client client, double loss) {
   uint32_t right = 0, both = 0, wrong = 0;
   for (uint32_t seed = 1; seed <= 100; ++seed) {
@@ -357,7 +357,8 @@ TEST(OrderedPairing, WithoutLossAllPairs) {
 
 TEST(OrderedPairing, ALossyMirrorNeverPairsWrong) {
   EXPECT_GT(share_of_pairs(Simulation::Client::kWaits, 0.01), 0.999);
-  // A batch is lost after the gap; a window is lost until the client pauses, which this one never does for long.
+  // After a gap, the rest of a batch can't be paired. A client with a window can't be paired until it pauses, and this
+  // one never pauses for long.
   EXPECT_GT(share_of_pairs(Simulation::Client::kBatches, 0.01), 0.9);
   EXPECT_GT(share_of_pairs(Simulation::Client::kWindow, 0.01), 0);
 }

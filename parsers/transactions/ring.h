@@ -7,7 +7,7 @@
 namespace tapline {
 
 // A queue that reuses its slots with their contents, so that strings keep their memory. Pushing allocates only if the
-// queue is longer than at any time since it was last empty, or than the one slot that it keeps. Not thread-safe.
+// queue becomes longer than at any time since it was last empty, when it keeps a single slot. Not thread-safe.
 template <typename T>
 class Ring {
  public:
@@ -30,13 +30,13 @@ class Ring {
   void pop_front() {
     first_ = (first_ + 1) & (places_.size() - 1);
     --size_;
-    // Otherwise each of a million long connections would eventually have had a burst and would keep the memory for it.
+    // Otherwise, each of a million long connections would eventually keep the memory for some burst.
     if (size_ == 0 && places_.size() > 1) [[unlikely]]
       places_ = std::vector<T>();
   }
   void pop_back() { --size_; }
 
-  // Empties the queue, keeping the memory of a few elements.
+  // Empties the queue, but keeps the memory of a few elements.
   template <typename Trim>
   void recycle(size_t max_places, Trim trim) {
     first_ = size_ = 0;

@@ -21,15 +21,15 @@ inline std::string_view partial_of(Seen seen) {
 
 // The last two fields of every transaction parser.
 inline Field partial_field() {
-  return {"partial", FieldType::kString, "", "request = no answer was seen, response = no request was seen in time"};
+  return {"partial", FieldType::kString, "", "request = no response was seen, response = no request was seen in time"};
 }
 inline Field unanswered_field() {
   return {"unanswered", FieldType::kBool, "",
-          "No answer arrived, and neither a loss nor the end of the capture explains that"};
+          "No response arrived, and neither a loss nor the end of the capture explains that"};
 }
 
-// Duration from a request's first byte to a moment of its response. Absent if either was not seen, or if the response
-// was captured before its request: the duration is then unknown.
+// The duration from a request's first byte to a moment of its response. Absent if either was not seen, or if the
+// response was captured before its request: the duration is then unknown.
 inline Value duration_of(const BareRequestHalf* request, int64_t moment_ns) {
   if (request == nullptr || moment_ns < request->first_ns) return Value::absent(FieldType::kI64);
   return Value::i64(moment_ns - request->first_ns);
@@ -42,7 +42,7 @@ inline Value time_to_last_byte(const BareRequestHalf* request, const ResponseHal
   return ended ? duration_of(request, response->last_ns) : Value::absent(FieldType::kI64);
 }
 
-// Length of a half, from its position in the stream; absent if its end was not seen.
+// The length of a half by its position in the stream; absent if its end was not seen.
 template <typename Half>
 Value bytes_of(const Half* half) {
   if (half == nullptr || !half->complete) return Value::absent(FieldType::kU64);
@@ -172,7 +172,8 @@ class TransactionParser : public StreamParser {
   }
 
  protected:
-  // Emits the tuple of a transaction. Request or response may be null, but not both. All its tuples carry this header.
+  // Emits the tuple of a transaction. Request or response may be null, but not both. All of its tuples have this
+  // header.
   virtual void emit_transaction(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
                                 Emitter& out) = 0;
   // Emits the tuple of a request that gets no response by design.
@@ -194,7 +195,7 @@ class TransactionParser : public StreamParser {
       Place& place = places_[slot - 1];
       unlink(slot);
       const int64_t before_ns = now_ns - kSilenceTimeoutNs;
-      // While data arrive, a long request may just have ended, or a long response have begun.
+      // While data arrive, a long request may just have ended or a long response may have begun.
       if (place.data_ns >= before_ns) {
         rescan(slot, now_ns);
         continue;
@@ -226,7 +227,7 @@ class TransactionParser : public StreamParser {
   };
 
   // A connection's exchange, and other state that explains a missing response. Connections that may have waiting
-  // requests are chained by due_ns.
+  // requests are in a chain ordered by due_ns.
   struct Place {
     std::unique_ptr<Exchange> exchange = nullptr;
     Connection* connection = nullptr;
@@ -236,8 +237,8 @@ class TransactionParser : public StreamParser {
     uint32_t previous = 0, next = 0;
     bool closed = false;  // one side has ended its stream, or both were reset
   };
-  // The interval of checks for waiting requests, and so the longest time after its patience when the parser may report
-  // one. At this rate, checks cost next to nothing for any number of requests on a connection.
+  // The interval of checks for waiting requests, and so the longest time after the timeout at which a request is
+  // reported. At this rate, checks cost almost nothing for any number of requests on a connection.
   static constexpr int64_t kLookEveryNs = kSilenceTimeoutNs / 4;
 
   // Turns transactions into tuples of a connection for some of its queries.
@@ -276,7 +277,7 @@ class TransactionParser : public StreamParser {
     Emitter& out_;
   };
 
-  // True if the whole request was seen, can no longer be answered, and all data that both sides sent since then were
+  // True if the whole request was seen, can no longer get a response, and all data that both sides sent since then were
   // captured.
   bool is_unanswered(const Connection& connection, const Request& request, int64_t now_ns) const {
     const Place& place = places_[this->template state_of<State>(connection).slot - 1];

@@ -14,7 +14,7 @@ using testing::Conversation;
 using testing::Harness;
 using LinesOf = std::vector<std::string>;
 
-// The smallest protocol that uses the whole library: lines, "?text" for requests and "!text" for responses.
+// A minimal protocol that uses the whole library. It has lines: "?text" for requests and "!text" for responses.
 class EchoExchange {
  public:
   struct Request : RequestHalf {};
@@ -173,7 +173,7 @@ TEST(TransactionParser, AOneWayMirrorProvesNothingAboutResponses) {
   EXPECT_EQ(run.all(frames).lines(kFields), LinesOf{"a - request false"});
 }
 
-// A client that waits too long is reported while it waits; a late response is reported with its time and no request is
+// A client that waits too long is reported while it waits; a late response is reported with its time, and no request is
 // counted twice.
 TEST(TransactionParser, WaitingIsBounded) {
   Conversation conversation;

@@ -19,12 +19,12 @@ struct Unit {
   uint64_t bytes = 0;  // kTaken: length of the unit; kMore: the total number of bytes needed to try again
   uint64_t skip = 0;   // bytes that follow, which are not examined
 
-  // Too short to decide. `bytes`: the total needed; 0: any additional byte.
+  // The bytes are too few to decide. `bytes` is the total needed; 0 means any additional byte.
   static Unit more(uint64_t bytes = 0) { return {Kind::kMore, bytes, 0}; }
   static Unit taken(uint64_t bytes, uint64_t skip = 0) { return {Kind::kTaken, bytes, skip}; }
   // No unit of this protocol begins like this.
   static Unit none() { return {}; }
-  // After this unit, the stream belongs to another protocol, or is encrypted: nothing more is examined.
+  // After this unit, the stream belongs to another protocol or is encrypted, so nothing more is examined.
   static Unit opaque(uint64_t bytes) { return {Kind::kOpaque, bytes, 0}; }
 };
 
@@ -63,9 +63,9 @@ class UnitReader {
 
   explicit UnitReader(Side side, size_t max_unit_bytes = 64 << 10) : side_(side), max_unit_bytes_(max_unit_bytes) {}
 
-  // For a stream whose beginning was not captured.
+  // Call it for a stream whose beginning was not captured.
   void start_in_middle() { mode_ = Mode::kSeek; }
-  // The rest of the stream does not belong to the protocol.
+  // Declares that the rest of the stream does not belong to the protocol.
   void become_opaque() { mode_ = Mode::kOpaque; }
   bool recognised() const { return recognised_; }
   bool opaque() const { return mode_ == Mode::kOpaque; }
@@ -119,7 +119,7 @@ class UnitReader {
     lose_step(handler);
   }
 
-  // Resets it, keeping the memory of a small unit.
+  // Resets the reader, but keeps the memory of a small unit.
   void recycle() {
     std::string unit = std::move(unit_);
     unit.clear();
@@ -128,11 +128,11 @@ class UnitReader {
     unit_ = std::move(unit);
   }
 
-  // Offset of the next byte.
+  // The offset of the next byte.
   uint64_t offset() const { return offset_; }
-  // The offset after the last byte seen in earlier pieces: a unit that a gap cut off ends here at the earliest.
+  // The offset after the last byte seen in earlier pieces: a unit that was cut by a gap ends here at the earliest.
   uint64_t seen_end() const { return seen_end_; }
-  // Time of the current segment.
+  // The time of the current segment.
   int64_t time_ns() const { return segment_.time_ns; }
   const Segment& segment() const { return segment_; }
   // Units that begin before this offset will no longer be examined.
@@ -214,7 +214,7 @@ class UnitReader {
     switch (unit.kind) {
       case Unit::Kind::kTaken:
       case Unit::Kind::kOpaque:
-        // A unit ends after the bytes collected before: otherwise it would have been taken then.
+        // A unit ends after the bytes that were collected before, since otherwise it would have been taken then.
         consume(text, std::min<uint64_t>(std::max<uint64_t>(unit.bytes, previous_size) - previous_size, added));
         release();
         taken(unit);
@@ -231,7 +231,7 @@ class UnitReader {
 
   void taken(const Unit& unit) {
     recognised_ = true;
-    if (mode_ == Mode::kOpaque) return;  // the handler decided so
+    if (mode_ == Mode::kOpaque) return;  // set by the handler
     if (unit.kind == Unit::Kind::kOpaque) {
       mode_ = Mode::kOpaque;
       return;
@@ -255,7 +255,7 @@ class UnitReader {
     handler.on_skipped(side_, offset_, last_byte_ns_);
   }
 
-  // The bytes do not begin a unit. If none was ever seen, the connection uses another protocol.
+  // Called when the bytes do not begin a unit. If none was ever seen, the connection uses another protocol.
   template <typename Handler>
   bool reject(Handler& handler) {
     if (!recognised_ && !resumed_) {
@@ -294,7 +294,7 @@ class UnitReader {
     handler.on_hidden(side_, offset_);
   }
 
-  // The parser did not see earlier data, as it was loaded while the connection was open.
+  // Called when the parser did not see earlier data, since it was loaded while the connection was open.
   template <typename Handler>
   void join(const Segment& segment, Handler& handler) {
     offset_ = segment.offset;
@@ -313,14 +313,14 @@ class UnitReader {
   size_t max_unit_bytes_;
   uint64_t skip_ = 0;
   uint64_t wanted_ = 0;  // bytes to collect before the handler is called again
-  size_t searched_ = 0;  // by line_end()
+  size_t searched_ = 0;  // number of bytes that line_end() has searched
   uint64_t offset_ = 0;
   uint64_t seen_end_ = 0;
   uint64_t seek_bytes_ = 0;
   int64_t last_byte_ns_ = 0;
   Segment segment_ = {};
   Segment first_ = {};  // segment of the unit's first byte
-  std::string unit_;    // collected so far
+  std::string unit_;    // the part of the unit collected so far
 };
 
 }  // namespace tapline

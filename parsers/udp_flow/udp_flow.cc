@@ -8,8 +8,8 @@ namespace {
 // Counts packets and bytes of each UDP flow by direction: one tuple for each second of packet time in which it had
 // packets.
 //
-// Flows with something to report are chained through a vector, so an interval's end costs only as much as was active in
-// it.
+// Flows with something to report are listed in a vector, so the cost of an interval's end depends only on the number of
+// flows that were active in it.
 class UdpFlow final : public Parser {
  public:
   const Schema& schema() const override;
@@ -51,11 +51,11 @@ class UdpFlow final : public Parser {
  private:
   struct State {
     uint64_t queries;   // queries that selected the packets counted here
-    uint64_t reported;  // queries that were given the flow
+    uint64_t reported;  // queries to which the flow was reported
     int64_t first_ns;   // time of its first packet, in either direction
     uint64_t bytes[2];
     uint32_t packets[2];  // both are 0 only before the flow's first packet
-    uint32_t position;    // in active_, from 1; 0 = nothing counted
+    uint32_t position;    // position in active_, from 1; 0 = nothing counted
   };
 
   static void restart(State& state, const Packet& packet) {
@@ -112,13 +112,14 @@ const Schema& UdpFlow::schema() const {
       .description = "Packets and bytes of each UDP flow in each second, by direction",
       .layer = Layer::kTransport,
       .fields = {{"flows", FieldType::kU64, "flows", "1 in the flow's first tuple, else 0", true},
-                 {"client_packets", FieldType::kU64, "packets", "Sent by src_ip in the second that ends with time_ns",
-                  true},
-                 {"server_packets", FieldType::kU64, "packets", "Sent by dst_ip in that second", true},
-                 {"client_bytes", FieldType::kU64, "bytes", "Bytes of client_packets on the wire, link header included",
-                  true},
-                 {"server_bytes", FieldType::kU64, "bytes", "Bytes of server_packets, likewise", true},
-                 {"bytes", FieldType::kU64, "bytes", "Both directions together", true},
+                 {"client_packets", FieldType::kU64, "packets",
+                  "Packets sent by src_ip in the second that ends with time_ns", true},
+                 {"server_packets", FieldType::kU64, "packets", "Packets sent by dst_ip in that second", true},
+                 {"client_bytes", FieldType::kU64, "bytes",
+                  "Bytes of client_packets on the wire, including link headers", true},
+                 {"server_bytes", FieldType::kU64, "bytes",
+                  "Bytes of server_packets on the wire, including link headers", true},
+                 {"bytes", FieldType::kU64, "bytes", "Bytes of both directions together", true},
                  {"age_ns", FieldType::kI64, "ns", "time_ns - time of the flow's first packet"}},
       .main_fields = {"dst_ip", "dst_port"},
       .value_field = "bytes",

@@ -10,13 +10,13 @@ namespace tapline::testing {
 
 // Minimum shares of correct results, and the maximum share of wrong ones.
 struct Bar {
-  double right = 0;    // share of pairs reported, at least in part, among those that don't share their request's frame
-  double batched = 0;  // the same for the other pairs
+  double right = 0;    // share of pairs reported, at least in part, among those whose request has its own frame
+  double batched = 0;  // as above, for the other pairs
   double wrong = 0;
 };
 
-// One row of each parser's table: how a mirror delivers a capture, and the results that every parser must then achieve.
-// A parser that can't reach them has a separate bar (README.md says why).
+// One row of each parser's table: the way in which a mirror delivers a capture, and the results that every parser must
+// then achieve. A parser that can't reach them has a separate bar (README.md says why).
 struct Condition {
   std::string name;
   http::Mirror mirror = {};
@@ -27,7 +27,7 @@ struct Condition {
 
 const std::vector<Condition>& conditions();
 
-// `frames` as the mirror delivers them. Any `seed` works.
+// Returns the frames as the mirror delivers them. Any `seed` works.
 http::Degraded degraded(const std::vector<Frame>& frames, const Condition& condition, uint32_t seed);
 
 }  // namespace tapline::testing

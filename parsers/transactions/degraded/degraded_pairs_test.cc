@@ -1,6 +1,6 @@
-// Measures the transaction parsers on captures as mirrors deliver them: packets lost, late, duplicated, from
-// mid-stream, of one direction only, each with several random seeds (DEGRADED_SEEDS), and the damaged files. Prints the
-// table of README.md.
+// Measures the transaction parsers on captures as mirrors deliver them: with packets lost, late or duplicated, from
+// mid-stream, or in one direction only, each with several random seeds (DEGRADED_SEEDS); and the damaged files. Prints
+// the table of README.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ uint32_t seeds() {
 constexpr uint32_t kMinPlaces = 10;        // start positions in the middle
 constexpr uint64_t kMinBatched = 1000;     // the minimum for a meaningful share
 constexpr size_t kDamagedFrames = 12'000;  // the first frames of a capture, from which its damaged files were made
-// A row of README.md.
+// Prints a row of README.md's table.
 void print(const std::string& name, const PairScore& score) {
   const auto text_of = [](uint64_t part, uint64_t all) {
     char text[64] = "-";
@@ -52,7 +52,7 @@ void print(const std::string& name, const PairScore& score) {
   for (const std::string& missed_name : score.missed) std::printf("    missed: %s\n", missed_name.c_str());
 }
 
-// Judged once for all tests of a subject.
+// Returns the judge of a subject, which is made once for all tests.
 const PairJudge* judge_of(const Subject& subject) {
   static std::map<std::string, std::unique_ptr<PairJudge>> judges;
   std::unique_ptr<PairJudge>& judge = judges[subject.name];
@@ -126,7 +126,7 @@ TEST_P(DegradedPairs, UnderEachCondition) {
     const Bar& bar = own == subject.bars.end() ? condition.bar : own->second;
     const uint64_t pairs = score.eligible + score.batched;
     EXPECT_LE(static_cast<double>(score.wrong), bar.wrong * static_cast<double>(pairs)) << condition.name;
-    // This takes two simultaneous losses: at 5 % loss, they affect up to one pair in 4,000.
+    // This requires two simultaneous losses, which affect up to one pair in 4,000 at 5 % loss.
     EXPECT_LE(score.unknowable, pairs / 4'000) << condition.name;
     expect_at_least(bar.right, score.right + score.partly, score.eligible, condition.name);
     if (score.batched < kMinBatched) continue;
@@ -152,7 +152,7 @@ TEST_P(DegradedPairs, DamagedFiles) {
   }
 }
 
-// README.md explains why HTTP/2 is reported in part, and which transactions each protocol can't report from one
+// README.md explains why HTTP/2 is only partly reported, and which transactions a parser can't report from one
 // direction alone.
 INSTANTIATE_TEST_SUITE_P(Parsers, DegradedPairs, ::testing::ValuesIn(read_subjects()),
                          [](const auto& subject) { return subject.param.name; });

@@ -179,7 +179,7 @@ void PairJudge::count_right(const Pair& pair, const std::map<Details, uint64_t>&
   }
 }
 
-// `readable`: the bytes of its frames are unaltered.
+// `readable` is true if the bytes of its frames are unaltered.
 bool PairJudge::is_of(const Pair& pair, const Details& reported, bool readable) const {
   const auto truth = truth_.find(pair);
   if (truth == truth_.end()) return false;
@@ -204,8 +204,8 @@ bool PairJudge::begins_late(const Pair& pair, const Details& reported) const {
 void PairJudge::count_wrong(const Pair& pair, const std::map<Details, uint64_t>& reported, const Frames& whole_frames,
                             const Frames& altered, PairScore* score) const {
   const bool readable = !altered.contains(pair.first) && !altered.contains(pair.second);
-  // True if all counter-evidence is lost: the request's answer, and the response's request or the proof that it is a
-  // response.
+  // True if all counter-evidence is lost: the request's own response, and the response's own request or the proof that
+  // it is a response.
   const auto is_unknowable = [&](const Details& details) {
     const auto truth = truth_.lower_bound({pair.first, 0});
     if (truth == truth_.end() || truth->first.first != pair.first || whole_frames.contains(truth->first.second))
@@ -223,7 +223,7 @@ void PairJudge::count_wrong(const Pair& pair, const std::map<Details, uint64_t>&
   }
 }
 
-// The frames of the first requests of each connection that are in the degraded capture.
+// Returns the frames of each connection's first requests that are in the degraded capture.
 PairJudge::Frames PairJudge::joining(const Frames& whole_frames, uint32_t requests) const {
   Frames joining;
   for (const auto& [connection, asked] : connections_) {

@@ -16,7 +16,7 @@ namespace tapline::testing {
 
 // The result of a transaction parser on a degraded capture.
 struct PairScore {
-  // Pairs reported for the whole capture, both of whose first frames are unaltered in the degraded one.
+  // Pairs reported for the whole capture, of which both first frames are unaltered in the degraded capture.
   uint64_t eligible = 0;
   uint64_t right = 0;   // eligible pairs reported again
   uint64_t partly = 0;  // eligible pairs reported with fields left empty (JudgedTuple::may_forget)
@@ -26,14 +26,14 @@ struct PairScore {
   uint64_t batched_right = 0;
   uint64_t batched_partly = 0;
   uint64_t wrong = 0;       // whole transactions that are not in the whole capture
-  uint64_t unknowable = 0;  // the same, but no captured data contradict them (JudgedTuple::repeats_request)
-  uint64_t repeated = 0;    // reported more often than in the whole capture
+  uint64_t unknowable = 0;  // wrong transactions that no captured data contradict (JudgedTuple::repeats_request)
+  uint64_t repeated = 0;    // transactions reported more often than in the whole capture
   uint64_t half_requests = 0;
   uint64_t half_responses = 0;
-  // Among the transactions reported for the whole capture: requests reported without response, and vice versa.
+  // Transactions reported for the whole capture of which only the request or only the response was reported.
   uint64_t alone = 0;
   std::vector<std::string> examples;  // examples of wrong ones
-  std::vector<std::string> missed;    // eligible, but not right
+  std::vector<std::string> missed;    // eligible pairs that were not right
 
   PairScore& operator+=(const PairScore& other);
 };
@@ -41,15 +41,16 @@ struct PairScore {
 // The judged parts of a parser's tuples.
 struct JudgedTuple {
   std::string parser;
-  std::vector<std::string> fields;      // must be equal in a right pair
-  std::string since = "first_byte_ns";  // duration from the first byte of the request to that of the response
-  // Fields that refer to lost bytes stay empty, or 0, and if the tuple is marked as `cut`, texts may end early and
-  // requests begin late: such a pair counts as reported in part, not as wrong.
+  std::vector<std::string> fields;  // fields that must be equal in a correct pair
+  // Field with the time from the first byte of the request to that of the response.
+  std::string since = "first_byte_ns";
+  // True if fields that refer to lost bytes stay empty or 0. If the tuple is marked as `cut`, texts may also end early
+  // and requests begin late. Such a pair counts as reported in part, not as wrong.
   bool may_forget = false;
   // A field that counts how often a request was sent before the response arrived: if the response was lost, a later
   // identical request can't be distinguished.
   std::string repeats_request = {};
-  // The monitor drops copies of datagrams (--duplicates drop); if set, so does the judge.
+  // If true, the judge drops copies of datagrams, as the monitor does (--duplicates drop).
   bool drop_copies = false;
 };
 
@@ -66,7 +67,7 @@ struct JudgedCapture {
 // the frames in which both began.
 class PairJudge {
  public:
-  // Takes at most 262,000 frames.
+  // Accepts at most 262,000 frames.
   PairJudge(JudgedTuple judged, std::vector<Frame> frames);
 
   PairScore judge(const http::Degraded& degraded, JudgedCapture capture = {}) const;

@@ -1,5 +1,6 @@
-// After any damage on a connection, a parser pairs correctly again after a bounded number of clean exchanges: no parser
-// keeps wrong state forever. Each connection is simulated, then its first part is damaged at random.
+// Tests that after any damage to a connection, a parser pairs correctly again after a bounded number of clean
+// exchanges: no parser keeps wrong state forever. Each connection is simulated, and its first part is damaged at
+// random.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace tapline::testing {
 namespace {
 
-// After this many clean exchanges, all results must be right. The reassembler waits up to 32 packets for a lost one,
+// After this many clean exchanges, all results must be correct. The reassembler waits up to 32 packets for a lost one,
 // and a client that seemed not to wait is trusted after 32 turns. The numbers of clean exchanges differ from any that
 // damage can produce.
 constexpr int kOtherNumbers = 100'000;
@@ -34,13 +35,13 @@ std::string little_endian(uint64_t value, int bytes) {
   return text;
 }
 std::string name_of(int exchange) { return "k" + std::to_string(100'000 + exchange); }
-// Responses of many lengths, so that their ends differ.
+// Responses have many lengths, so that their ends differ.
 std::string value_of(int exchange) { return std::string(1 + static_cast<size_t>(exchange * 37 % 90), 'v'); }
 
 struct Protocol {
   std::string parser;
   uint16_t port;
-  Dialogue hello;  // before the first exchange
+  Dialogue hello;  // messages before the first exchange
   std::function<std::string(int exchange)> request, answer;
   std::string field;                               // the tuple's field that identifies the exchange
   std::function<std::string(int exchange)> named;  // the value of that field
@@ -68,7 +69,7 @@ Protocol http2() {
   };
   constexpr uint8_t kHeaders = 1, kSettings = 4, kEnds = 5;  // END_STREAM, END_HEADERS
   const auto stream_of = [](int i) { return static_cast<uint32_t>(2 * i + 1); };
-  // GET over http of a path that is not kept in HPACK's table (RFC 7541 section 6.2.2).
+  // A GET over http of a path that is not kept in HPACK's table (RFC 7541 section 6.2.2).
   const auto headers = [](int i) { return "\x82\x86\x04" + big_endian(name_of(i).size() + 1, 1) + "/" + name_of(i); };
   return {.parser = "http2_request",
           .port = 8080,
@@ -166,7 +167,7 @@ Protocol redis() {
           .named = name_of};
 }
 
-// One connection: the first part has exchanges of all kinds, in the rest they are sequential.
+// One connection. The first part has exchanges of all kinds; in the rest, they are sequential.
 class Session {
  public:
   Session(const Protocol& protocol, uint32_t seed)
@@ -197,7 +198,7 @@ class Session {
  private:
   bool happens(uint32_t percent) { return random_() % 100 < percent; }
 
-  // One exchange, or several at once with each side's messages in one or in separate segments, or another request
+  // Adds one exchange, several at once with each side's messages in one or in separate segments, or another request
   // before the response.
   void say() {
     const int kind = protocol_.pipelines ? static_cast<int>(random_() % 4) : 0;
@@ -257,7 +258,7 @@ class Session {
   int next_ = 1;
   int first_clean_ = 0;
   size_t clean_frame_ = 0;
-  size_t hello_end_ = 0;  // frames; the bytes that identify a protocol stay unchanged
+  size_t hello_end_ = 0;  // number of frames; the bytes that identify a protocol stay unchanged
 };
 
 class Recovery : public ::testing::TestWithParam<Protocol> {};

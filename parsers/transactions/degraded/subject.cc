@@ -10,11 +10,11 @@
 namespace tapline::testing {
 namespace {
 
-// Copies of a small capture alternate in blocks of this many frames: a late frame stays among its own connection's
-// frames, and a capture that begins in the middle begins in the middle of all of them.
+// Copies of a small capture alternate in blocks of this many frames: a late frame stays among the frames of its
+// connection, and a capture that begins in the middle does so in the middle of all copies.
 constexpr size_t kBlockFrames = 8;
 
-// Reads a mapping, and records which keys were not read.
+// Reads a mapping, and finds keys that are unknown.
 class Keys {
  public:
   Keys(const nlohmann::json& node, std::string where) : node_(node), where_(std::move(where)) {}
@@ -54,7 +54,7 @@ std::map<std::string, Bar> read_bars(const nlohmann::json& node, const std::stri
     keys.expect_no_others();
   }
   if (bars.size() == node.size()) return bars;
-  std::fprintf(stderr, "%s: a bar of no condition\n", where.c_str());
+  std::fprintf(stderr, "%s: a bar without a condition\n", where.c_str());
   std::abort();
 }
 
@@ -84,7 +84,7 @@ Subject read_subject(const nlohmann::json& node, const std::string& parser, cons
   return subject;
 }
 
-// The frames with the last octets of their IPv4 addresses changed.
+// Returns the frames with changed last octets of their IPv4 addresses.
 std::vector<Frame> moved(std::vector<Frame> frames, uint8_t difference) {
   for (Frame& frame : frames) {
     if (frame.bytes.size() < 34 || frame.bytes[12] != 0x08 || frame.bytes[13] != 0) continue;

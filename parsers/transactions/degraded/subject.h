@@ -16,12 +16,12 @@ namespace tapline::testing {
 struct Subject {
   std::string name = {};
   JudgedTuple judged = {};
-  std::string capture = {};  // in the repository, or among the reference captures
+  std::string capture = {};  // path in the repository, or name among the reference captures
   http::ServerPorts servers = {};
-  size_t copies = 1;                     // with different addresses
+  size_t copies = 1;                     // number of copies, with different addresses
   size_t skip = 0;                       // frames to skip
   size_t frames = SIZE_MAX;              // number of frames to use after these
-  std::map<std::string, Bar> bars = {};  // replace a condition's bar, by its name
+  std::map<std::string, Bar> bars = {};  // by name of a condition, whose bar they replace
   bool has_damaged = false;
   bool emits_requests_alone = false, emits_responses_alone = false;
 };
@@ -29,7 +29,8 @@ struct Subject {
 // Reads the subjects of all parsers, sorted by name. Aborts on a file that does not match README.md.
 std::vector<Subject> read_subjects();
 
-// `count` frames after the first `skip` of the subject's capture, with its copies; empty if the capture is missing.
+// Returns `count` frames after the first `skip` of the subject's capture, with its copies; empty if the capture is
+// missing.
 std::vector<Frame> frames_of(const Subject& subject, size_t skip, size_t count);
 
 }  // namespace tapline::testing

@@ -8,7 +8,7 @@ namespace tapline::testing {
 namespace {
 
 constexpr size_t kEthernetBytes = 14, kV4Bytes = 20;
-// Payload of an IPv4 packet, a multiple of 8: the TCP header fits into the first fragment, as RFC 1858 requires.
+// The payload of an IPv4 packet, a multiple of 8. The TCP header fits into the first fragment, as RFC 1858 requires.
 constexpr size_t kFragmentBytes = 520, kMinFragmentBytes = 64;
 constexpr uint16_t kVlan = 7, kVxlanPort = 4789, kTypeV4 = 0x0800, kTypeV6 = 0x86dd;
 constexpr uint8_t kMoreFragments = 0x20;
@@ -28,7 +28,7 @@ Frame with_bytes(const Frame& frame, Bytes bytes) {
   return result;
 }
 
-// The end of the datagram, without Ethernet padding.
+// Returns the end of the datagram, without Ethernet padding.
 size_t ip_end(const Frame& frame) {
   const size_t total = static_cast<size_t>(frame.bytes[16]) << 8 | frame.bytes[17];
   return std::min(frame.bytes.size(), kEthernetBytes + total);
