@@ -1,4 +1,4 @@
-// Computes aggregates as of the tails of a snapshot: from buckets where they are in step with it, otherwise from rows.
+// Computes aggregates at the tails of a snapshot: from buckets that are in step with it, otherwise from rows.
 #include <algorithm>
 
 #include "multilog/multilog_impl.h"
@@ -10,7 +10,7 @@ constexpr int kReadAttempts = 64;
 
 }  // namespace
 
-// A snapshot of the same tails that may outlive the other.
+// Returns a snapshot with the same tails that may outlive the given one.
 Snapshot MultiLogImpl::borrow(const Snapshot& snapshot, const Snapshot::View* view) const {
   Snapshot borrowed;
   borrowed.pin_ = epochs_.enter();
@@ -39,7 +39,7 @@ void MultiLogImpl::fold(const tapline::multilog::Aggregate& aggregate, const Sna
 }
 
 // Reads one writer's state from its buckets, and adds the ranges of time that they don't cover to `rest`. Returns false
-// if the ring advanced meanwhile.
+// if the ring has advanced in the meantime.
 bool MultiLogImpl::read_cached(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, uint64_t low,
                                uint64_t high, std::vector<uint64_t>* state,
                                std::vector<std::pair<uint64_t, uint64_t>>* rest, const Snapshot::View& view) const {
@@ -64,7 +64,7 @@ bool MultiLogImpl::read_cached(const tapline::multilog::Aggregate& aggregate, co
     else
       aggregate.function->merge(Cells(state->data()), Cells(copy.state.data()));
   }
-  // Had a bucket left the ring in between, it would be counted twice, or not at all.
+  // If a bucket had left the ring in between, it would be counted twice or not at all.
   return buckets.version(buckets.slots()) == evicted.version;
 }
 
@@ -101,7 +101,7 @@ Result<AggregateValue> MultiLogImpl::read_aggregate(const std::string& name, con
       rest.clear();
       cached = read_cached(*aggregate, snapshot, low, high, &state, &rest, view);
       const auto* mine = aggregate->per_writer[view.log->number()].load(std::memory_order_acquire);
-      // It is pointless to retry buckets that are ahead of this snapshot, or left the ring.
+      // It is pointless to retry buckets that are ahead of this snapshot or have left the ring.
       if (!cached && (mine->buckets->version(mine->buckets->slots()) > view.tail || low != 0 || high != kAllTime))
         break;
     }

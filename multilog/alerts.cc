@@ -1,4 +1,4 @@
-// Triggers: the thread that evaluates them, the times at which they are due, and the alerts they raise.
+// Implements triggers: the thread that evaluates them, the times at which they are due, and the alerts that they raise.
 #include <algorithm>
 #include <limits>
 
@@ -13,7 +13,8 @@ constexpr int64_t kLateNs = 100000;
 
 }  // namespace
 
-// Zone maps show which segments may contain such a time; those that span `time` are searched, unless they are archived.
+// Returns the first time of a row after `time`. Zone maps show which segments may contain such a time; segments that
+// span `time` are searched, unless they are archived.
 uint64_t MultiLogImpl::next_time(const Snapshot& snapshot, uint64_t time) const {
   uint64_t next = kAllTime;
   for (const Snapshot::View& view : snapshot.views()) {
@@ -60,7 +61,7 @@ std::vector<Alert> MultiLogImpl::take_alerts() {
   return alerts;
 }
 
-// Sleeps until a trigger is due; without triggers, until one is added.
+// Sleeps until a trigger is due or, if there are no triggers, until one is added.
 void MultiLogImpl::run_triggers() {
   while (!stop_.load(std::memory_order_acquire)) {
     const auto due = static_cast<int64_t>(std::min<uint64_t>(triggers_->evaluate(static_cast<uint64_t>(monotonic_ns())),

@@ -1,4 +1,5 @@
-// The catalogue: one line per definition, words percent-escaped, ordered so that each definition can be recreated.
+// Writes and loads the catalogue: one line per definition, with percent-escaped words, ordered so that each definition
+// can be recreated.
 #include <algorithm>
 #include <sstream>
 
@@ -83,7 +84,7 @@ std::string MultiLogImpl::catalogue_text() const {
         << escaped(spec.condition) << ' ' << spec.window_ns << ' ' << spec.period_ns << ' '
         << static_cast<int>(spec.severity) << ' ' << spec.cooldown_ns << '\n';
   }
-  // A filter may compare with an aggregate of another filter, so definitions are listed by id.
+  // A filter may compare with an aggregate of another filter, so definitions are listed by ID.
   std::istringstream lines(out.str());
   std::vector<std::pair<uint64_t, std::string>> sorted;
   for (std::string line; std::getline(lines, line);) {

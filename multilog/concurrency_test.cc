@@ -1,5 +1,5 @@
-// Threads against threads, for ThreadSanitizer and for the listed outcomes. Rows carry their writer and number, which
-// lets each reader verify that it sees a prefix.
+// Runs threads against each other, for ThreadSanitizer and for the listed outcomes. Rows contain their writer and
+// number, so that each reader can verify that it sees a prefix.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -24,7 +24,7 @@ std::unique_ptr<MultiLog> opened(size_t memory_bytes, bool threads, uint32_t seg
   return std::move(*opened);
 }
 
-// ack: the writer; seq: the number of the row; bytes: always 100, of flags 1 for every fourth row.
+// ack is the writer, seq the number of the row, bytes always 100, and flags 1 for every fourth row.
 PaperRow numbered_row(uint32_t writer, uint64_t number) {
   PaperRow row = make_paper_row(number, 1000000000 + number * 10000);
   row.ack = writer;
@@ -116,7 +116,7 @@ TEST(Concurrency, EveryReadSeesAPrefixOfEachWriter) {
   reader.join();
   check_snapshot(*log);
   EXPECT_GE(log->writer(0)->tail(), 200000u);
-  // The trigger thread will get its turn eventually.
+  // The trigger thread will be scheduled eventually.
   for (int i = 0; i < 10000 && log->trigger_statistics().alerts == 0; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_GT(log->trigger_statistics().alerts, 0u);
@@ -155,7 +155,8 @@ TEST(Concurrency, ReadersOfTwoWritersSeeAcceptableOutcomesOnly) {
   EXPECT_FALSE(seen.empty());
 }
 
-// A reader that sees a posting counted also finds it written, even while the writer is slow with a batch.
+// When a reader sees that a posting was counted, the posting is also written, even while the writer is slow with a
+// batch.
 TEST(Concurrency, OffsetsAreWrittenBeforeTheyAreCounted) {
   constexpr uint32_t kBatch = 512;
   for (int round = 0; round < 20 && !HasFailure(); ++round) {
@@ -178,7 +179,8 @@ TEST(Concurrency, OffsetsAreWrittenBeforeTheyAreCounted) {
   }
 }
 
-// A writer stopped in the middle of an append: here inside the filter's user function, after rows and before the tail.
+// A writer is stopped in the middle of an append: inside the filter's user function, after its rows and before its tail
+// are written.
 TEST(Concurrency, AStoppedWriterBlocksNoOtherThread) {
   std::atomic<bool> stopped{false}, go_on{false};
   Options options(paper_schema());
@@ -211,8 +213,8 @@ TEST(Concurrency, AStoppedWriterBlocksNoOtherThread) {
   const Snapshot snapshot = log->take_snapshot();
   EXPECT_EQ(snapshot.views()[0].tail, 5u);
   EXPECT_EQ(snapshot.views()[1].tail, 3000u);
-  // The aggregate's bucket is just being changed: readers fold the prefix themselves. (With go_on they would see row 7,
-  // too.)
+  // The aggregate's bucket is being changed, so readers fold the prefix themselves. (With go_on, they would also see
+  // row 7.)
   const auto value = log->read_aggregate("n", snapshot);
   ASSERT_TRUE(value.ok());
   EXPECT_EQ(static_cast<uint64_t>(value->values[0].whole), 3005u);
@@ -247,7 +249,7 @@ TEST(Concurrency, MemoryRunsOutWhileReadersAreActive) {
   EXPECT_LE(statistics.segment_bytes, size_t{4} << 20);
 }
 
-// Threads that have nothing to do sleep; work wakes them.
+// Threads that have nothing to do sleep until work wakes them.
 TEST(Concurrency, IdleThreadsSleepUntilThereIsWork) {
   const auto log = opened(size_t{16} << 20, true);
   Writer* writer = *log->add_writer();

@@ -1,4 +1,4 @@
-// The defects that were found in Confluo's published code (and its limits), each tested for the correct behaviour.
+// Tests the correct behaviour for each of the defects (and limits) that were found in Confluo's published code.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -94,7 +94,7 @@ TEST_F(Defects, ATriggersWindowIsNotItsPeriod) {
       log_->add_trigger(
               {.name = "t", .aggregate = "sum", .condition = "SUM >= 1000", .window_ns = 10 * kMs, .period_ns = kMs})
           .ok());
-  // 100 per millisecond: no millisecond has 1000, but every ten have.
+  // There are 100 bytes per millisecond: no millisecond has 1000, but every ten do.
   for (uint64_t ms = 100; ms < 109; ++ms) {
     append(ms * kMs);
     log_->evaluate_triggers(ms * kMs);
@@ -122,7 +122,7 @@ TEST_F(Defects, LateAndReplayedDataAlerts) {
   append(10000 * kMs);
   log_->evaluate_triggers(kMs);
   EXPECT_TRUE(log_->take_alerts().empty());
-  // A few buckets late, and then hours: its bucket has long left the ring of 64.
+  // The first row is a few buckets late, the next one hours: its bucket has long left the ring of 64.
   append(9990 * kMs, 600);
   log_->evaluate_triggers(3 * kMs);
   auto alerts = log_->take_alerts();
@@ -149,7 +149,7 @@ TEST_F(Defects, LateAndReplayedDataAlerts) {
 }
 
 // A late row counts in every window that contains it, including those that end after its bucket.
-TEST_F(Defects, ALateRowAlertsInWindowsThatEndBehindIt) {
+TEST_F(Defects, ALateRowAlertsInWindowsThatEndAfterIt) {
   ASSERT_TRUE(add_sum("sum").ok());
   ASSERT_TRUE(
       log_->add_trigger(
@@ -228,7 +228,7 @@ TEST_F(Defects, AverageWorks) {
             Code::kInvalid);
 }
 
-// Segments outside a query's time range are skipped; those that border on it are not.
+// Segments outside a query's time range are skipped; segments that touch its ends are not.
 TEST_F(Defects, TimeRangesSelectRowsInsteadOfSegments) {
   for (uint64_t i = 0; i < 3 * 1024; ++i) append(kMs * (i + 1));
   const auto rows_of = [&](const std::string& expression, uint64_t low = 0, uint64_t high = kAllTime) {

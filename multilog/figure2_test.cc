@@ -1,5 +1,6 @@
-// Figure 2 of the Confluo paper with the library alone: two flows share a switch that drops packets for one of three
-// reasons, and the monitor's and the diagnosis's data show which. It also covers other uses of aggregates.
+// Repeats Figure 2 of the Confluo paper with the library alone: two flows share a switch that drops packets for one of
+// three reasons, and the data of the monitor and of the diagnosis show which one. Other uses of aggregates are also
+// covered.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +24,8 @@ Schema flow_schema() {
                         {.name = "queue_depth", .type = FieldType::kU16, .optional = true}});
 }
 
-// Figure 2's: the greatest sequence number and its packet's timestamp. Later ones win, so it merges in any order.
+// The function of Figure 2: the greatest sequence number and its packet's timestamp. Later timestamps win, so states
+// merge in any order.
 UserFunction max_seq() {
   UserFunction function;
   function.words = 2;
@@ -72,8 +74,8 @@ class Network {
     }
   }
 
-  // 2 s of packets every 100 us in turn; dropped packets are retransmitted 5 ms after the flow's last packet of the
-  // burst.
+  // The flows send in turn every 100 us for 2 s; dropped packets are retransmitted 5 ms after the flow's last packet of
+  // the burst.
   void run() {
     std::mt19937 random(3);
     for (uint64_t time_ns = 0; time_ns < 2000 * kMs; time_ns += 100000) {
@@ -140,7 +142,7 @@ class Network {
       lost_.erase(lost_.begin());
     }
     if (!lost_.empty() && lost_.front().flow == flow && lost_.front().at > sent_ns) {
-      // A sender waits after a loss, so a retransmission arrives late after the greatest sequence number.
+      // A sender waits after a loss, so a retransmission arrives long after the greatest sequence number.
       return;
     }
     append(sent_ns, flow, seq);
@@ -205,7 +207,7 @@ TEST_F(Aggregates, SketchesMergeOverWritersAndBuckets) {
   EXPECT_EQ(sizes->names, (std::vector<std::string>{"P50", "P99"}));
   EXPECT_NEAR((*sizes)["P50"].as_double(), 500, 500 * 0.016);
   EXPECT_NEAR((*sizes)["P99"].as_double(), 990, 990 * 0.016);
-  // Ad-hoc aggregates over a time whose buckets were evicted are computed from the rows by the same functions.
+  // Aggregates over a time whose buckets were evicted are computed from the rows by the same functions.
   EXPECT_NEAR(
       log_->aggregate({.expression = "flow < 100"}, {.function = "DISTINCT", .field = "flow"})->values[0].as_double(),
       100, 5);

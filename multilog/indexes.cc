@@ -27,7 +27,7 @@ Status MultiLogImpl::add_index_locked(const std::string& name, bool backfill) {
   return {};
 }
 
-// Postings are kept by id modulo kMaxIndexes: two indexes must never share a slot at the same time.
+// Postings are stored by ID modulo kMaxIndexes, so two indexes must never share a slot at the same time.
 void MultiLogImpl::add_part(Index index) {
   auto taken = [&](uint64_t id) {
     return std::any_of(indexes_.begin(), indexes_.end(),

@@ -1,4 +1,4 @@
-// Opening and closing, and the writers. The rest of MultiLog is split by topic into the files of this folder.
+// Opens and closes a MultiLog, and adds writers. The rest of MultiLog is split by topic into the files of this folder.
 #include <algorithm>
 
 #include "multilog/multilog_impl.h"
@@ -37,11 +37,11 @@ Result<std::unique_ptr<MultiLog>> MultiLog::open(Options options) {
 
 Status MultiLogImpl::start() {
   const size_t rows = size_t{options_.segment_rows} * options_.schema.row_bytes();
-  // Postings need about a sixth in addition; those that don't fit are on the heap.
+  // Postings need about a sixth in addition; postings that don't fit are on the heap.
   ArenaPool probe(rows + rows / 6, 1);
   const size_t arenas = options_.memory_bytes / probe.arena_bytes();
   if (arenas < 2)
-    return {Code::kInvalid, "memory_bytes must hold two segments: " + std::to_string(2 * probe.arena_bytes())};
+    return {Code::kInvalid, "memory_bytes must have room for two segments: " + std::to_string(2 * probe.arena_bytes())};
   arenas_ = std::make_unique<ArenaPool>(probe.arena_bytes(), arenas);
   arenas_->provision(options_.preallocate_bytes / probe.arena_bytes());
   rebuild();

@@ -1,11 +1,11 @@
 // An Atomic MultiLog (Confluo, NSDI'19 §3): an append-only store of packet headers that keeps filters, aggregates and
-// triggers up to date with each row, and answers queries about any of them.
+// triggers up to date with each row, and evaluates queries about any of them.
 //
 //   writers ──Append──▶ a log each ──▶ filters ──▶ aggregates ──▶ triggers ──▶ alerts
 //                          └──▶ segments, indexes ──▶ queries, disk
 //
 // Every read sees a prefix of each writer's rows; reads with one Snapshot see the same prefix of rows, indexes, filters
-// and aggregates (see log/writer_log.h). Only their timestamps order the rows of different writers.
+// and aggregates (log/writer_log.h). Only their timestamps order the rows of different writers.
 //
 //   auto log = MultiLog::open(options);                   // on the heap; close() or destruction stops its threads
 //   Writer* writer = *log->add_writer();                   // one per thread
@@ -34,20 +34,20 @@ namespace tapline::multilog {
 struct Options {
   explicit Options(Schema s) : schema(std::move(s)) {}
   Schema schema;
-  // Bound on the memory for rows and for data derived from them. Aggregates have their own bound, aggregate_bytes.
+  // The bound on the memory for rows and for data derived from them. Aggregates have their own bound, aggregate_bytes.
   size_t memory_bytes = size_t{1} << 30;
   size_t aggregate_bytes = size_t{256} << 20;
-  // Bytes that are touched on opening, so that writers never wait for pages; a background thread touches the rest
-  // early.
+  // The bytes that are touched on opening, so that writers never wait for pages; a background thread touches the rest
+  // ahead of need.
   size_t preallocate_bytes = 0;
-  // 64 to 65536, a multiple of 64.
+  // The rows of a segment: 64 to 65536, a multiple of 64.
   uint32_t segment_rows = kMaxSegmentRows;
   // The policy for when memory is full and nothing can be archived: drop the oldest rows, or refuse the newest (and
   // count them).
   enum class OverflowPolicy : uint8_t { kDropOldest, kRefuse };
   OverflowPolicy when_full = OverflowPolicy::kDropOldest;
   UserFunctions user_functions;
-  // Disk storage; without a directory everything stays in memory.
+  // Disk storage. If there is no directory, everything stays in memory.
   StorageOptions storage;
   // If false, the caller must run evaluate_triggers() and maintain() (tests).
   bool background_threads = true;
@@ -58,25 +58,25 @@ struct AggregateSpec {
   // A stored filter, or empty for all rows.
   std::string filter = {};
   FunctionSpec function = {};
-  // Event time.
+  // The width of a bucket, in event time.
   uint64_t bucket_ns = 1000000;
-  // Buckets kept ready; older ones are computed from the rows.
+  // The number of buckets kept ready; older ones are computed from the rows.
   uint32_t buckets = 256;
-  // Names of its outputs in filters (SEQ, TS); empty: the function's own, as name.OUTPUT, and the name alone for the
-  // first.
+  // The names of its outputs in filters (SEQ, TS). If empty, these are the function's own, as name.OUTPUT, and the name
+  // alone for the first output.
   std::vector<std::string> outputs = {};
 };
 
 struct QuerySpec {
   std::string expression = {};
-  // Name of a stored filter whose rows are searched; empty: all rows.
+  // The name of a stored filter whose rows are searched; if empty, all rows are.
   std::string filter = {};
-  // Further conditions on the result: nested queries.
+  // Further conditions on the result, for nested queries.
   std::vector<std::string> within = {};
-  // A further condition, as a tree; none: all.
+  // A further condition, as a tree; an empty tree is true for all rows.
   Tree condition = {};
-  // The scope of the caller, as a further condition; none: all rows. With a scope, `condition` must not name
-  // aggregates, whose values include rows outside of it.
+  // The caller's scope, as a further condition; an empty tree means all rows. If there is a scope, `condition` must not
+  // name aggregates, whose values include rows outside of it.
   Tree scope = {};
   uint64_t time_low = 0, time_high = kAllTime;  // both inclusive
 };
@@ -85,9 +85,9 @@ struct AggregateValue {
   std::vector<std::string> names;
   std::vector<Number> values;
   std::vector<Group> groups;
-  // Segments that could not be read: the value lacks their rows.
+  // The number of segments that could not be read, so that the value lacks their rows.
   uint64_t unreadable = 0;
-  // If requested and there are no groups: a state that merges with states of the same function elsewhere.
+  // A state that merges with states of the same function elsewhere, if it was requested and there are no groups.
   std::vector<uint64_t> state;
   const Number& operator[](std::string_view name) const;
 };
@@ -111,7 +111,7 @@ class Writer {
   // Waits until all rows appended so far are as durable as the mode promises (group commit: synced). Returns an error
   // if they can't be.
   Status commit();
-  // Rows that survive a machine crash.
+  // The number of rows that survive a crash of the machine.
   uint64_t durable() const;
 
  private:
@@ -126,10 +126,11 @@ class MultiLog {
   // Loads the directory's content if one is given. recovery() reports what was found and what was missing.
   static Result<std::unique_ptr<MultiLog>> open(Options options);
   virtual ~MultiLog() = default;
-  // Stops the threads; with durability, first makes everything published durable. Idempotent.
+  // Stops the threads. If the log is durable, first makes everything published durable. Idempotent.
   virtual Status close() = 0;
 
-  // At most kMaxWriters. A loaded log's writers come first, by number, and must not be added again: use writer(0)….
+  // Adds one of at most kMaxWriters writers. A loaded log's writers come first, by number, and must not be added again:
+  // use writer(0)….
   virtual Result<Writer*> add_writer() = 0;
   virtual Writer* writer(uint32_t number) = 0;
   virtual uint32_t writers() const = 0;
@@ -146,7 +147,7 @@ class MultiLog {
   virtual Status add_index(const std::string& field) = 0;
   virtual Status remove_index(const std::string& field) = 0;
   virtual std::vector<std::string> filters() const = 0;
-  // All named definitions, each kind in the order of addition.
+  // All named definitions, by kind and in the order of addition.
   struct Definitions {
     std::vector<std::pair<std::string, std::string>> filters;  // name, expression
     std::vector<AggregateSpec> aggregates;
@@ -155,7 +156,7 @@ class MultiLog {
   virtual Definitions definitions() const = 0;
   virtual std::vector<std::string> indexes() const = 0;
 
-  // A consistent state to read, at the frozen tails if they are frozen.
+  // Returns a consistent state to read, at the frozen tails if they are frozen.
   virtual Snapshot take_snapshot() const = 0;
   Result<Cursor> query(const QuerySpec& spec) const { return query(spec, take_snapshot()); }
   virtual Result<Cursor> query(const QuerySpec& spec, Snapshot snapshot) const = 0;
@@ -173,8 +174,8 @@ class MultiLog {
                                                 uint64_t time_low = 0, uint64_t time_high = kAllTime) const = 0;
 
   // Freezes the tails that readers see, in one step, for at most `expiry_ns` (Algorithm 1, host side); writers
-  // continue. Returns kFrozen if they are already frozen. Unfreeze returns whether they stayed frozen until then: false
-  // means that rows may have become visible in between, and the coordinator's snapshot is void.
+  // continue. Returns kFrozen if they are already frozen. unfreeze() returns true if they stayed frozen until then. If
+  // it returns false, rows may have become visible in between, and the coordinator's snapshot is void.
   virtual Result<FreezeToken> freeze(uint64_t expiry_ns) = 0;
   virtual Result<bool> unfreeze(uint64_t token) = 0;
 
@@ -184,17 +185,17 @@ class MultiLog {
   virtual uint64_t lost_alerts() const = 0;
   virtual TriggerStatistics trigger_statistics() = 0;
 
-  // For use without background threads. Evaluates triggers and returns when the next one is due (wall clock, as
-  // `now_ns`).
+  // For use without background threads: evaluates triggers, and returns the time when the next one is due (wall clock,
+  // like `now_ns`).
   virtual uint64_t evaluate_triggers(uint64_t now_ns) = 0;
-  // Runs one turn of the storage thread: memory, disk and retention.
+  // Does one round of the storage thread's work: memory, disk and retention.
   virtual Status maintain() = 0;
 
   struct Statistics {
     uint64_t appended = 0, dropped = 0;
     uint64_t removed = 0;  // rows evicted by retention or for lack of memory
     size_t segment_bytes = 0, heap_bytes = 0, aggregate_bytes = 0;
-    // Timed wake-ups of the trigger thread; late ones were more than 100 µs after their time.
+    // The timed wake-ups of the trigger thread. Late ones were more than 100 µs after their time.
     uint64_t late_wakeups = 0, wakeups = 0;
     uint64_t trigger_cpu_ns = 0;
     uint64_t freezes = 0;

@@ -75,7 +75,7 @@ class MultiLogImpl final : public MultiLog {
 
   WriterLog* add_log(uint64_t first);
   void rebuild();
-  // Like Expression::compile(), with the existing aggregates.
+  // Does the same as Expression::compile(), with the existing aggregates.
   template <typename Condition>
   Result<Expression> compile(const Condition& condition) const {
     return Expression::compile(condition, options_.schema, [this](std::string_view name) { return resolve(name); });

@@ -1,4 +1,4 @@
-// Turns a query into a plan and its rows.
+// Turns a query into a plan, and a plan into rows.
 #include "multilog/multilog_impl.h"
 
 namespace tapline::multilog {
@@ -22,7 +22,8 @@ Result<Tree> MultiLogImpl::condition_of(const QuerySpec& spec) const {
   return conjunction(parts);
 }
 
-// The usual queries, a text or a stored filter alone, skip the trees: planning takes longer than finding few rows.
+// The usual queries, which have only a text or a stored filter, skip the trees, since planning would take longer than
+// finding few rows.
 Result<MultiLogImpl::Selection> MultiLogImpl::selection_of(const QuerySpec& spec) const {
   const bool has_trees = !spec.within.empty() || spec.condition.nodes_size() > 0 || spec.scope.nodes_size() > 0;
   const std::shared_ptr<Filter> stored = find_filter(spec.filter);
@@ -52,7 +53,7 @@ Result<std::shared_ptr<QueryPlan>> MultiLogImpl::plan_of(const QuerySpec& spec) 
   const auto& [expression, stored, residual] = *selection;
   Expression::Values values;
   if (expression->depends_on_aggregate()) {
-    // Filters compare with the current values, over all writers.
+    // Filters compare with the current values over all writers.
     auto now = std::make_shared<std::map<std::pair<uint32_t, uint32_t>, Number>>();
     for (const AggregateRef& reference : expression->aggregates()) {
       for (const auto& aggregate : aggregates_) {

@@ -1,4 +1,4 @@
-// Filters that are sets of keys, many at once: compares the dispatch by key with each filter on each row.
+// Tests many filters that are sets of keys: compares the dispatch by key with each filter on each row.
 #include <gtest/gtest.h>
 
 #include <random>

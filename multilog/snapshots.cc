@@ -1,4 +1,4 @@
-// Snapshots, the view of a reader, and freezing them (Confluo's Algorithm 1, the host's side).
+// Implements snapshots, which are a reader's view, and freezing (the host's side of Confluo's Algorithm 1).
 #include "multilog/multilog_impl.h"
 #include "packet_io/base/clock.h"
 
@@ -10,7 +10,7 @@ std::vector<uint64_t> MultiLogImpl::read_tails() const {
   return tails;
 }
 
-// The first readers after a freeze was announced read its tails; one reader's tails are used.
+// The first readers after the announcement of a freeze read its tails; those of one reader are used.
 const std::vector<uint64_t>* MultiLogImpl::frozen_tails(FreezeRecord* record) const {
   const std::vector<uint64_t>* tails = record->tails.load(std::memory_order_acquire);
   if (tails != nullptr) return tails;
@@ -19,7 +19,7 @@ const std::vector<uint64_t>* MultiLogImpl::frozen_tails(FreezeRecord* record) co
   return tails;
 }
 
-// The first thread to notice that it is over ends it; returns false to all others.
+// Ends a freeze that is over. Returns true only to the first thread that notices.
 bool MultiLogImpl::end_freeze(FreezeRecord* record, int64_t now_ns) const {
   FreezeRecord* expected = record;
   if (!freeze_.compare_exchange_strong(expected, nullptr, std::memory_order_seq_cst)) return false;
@@ -29,9 +29,9 @@ bool MultiLogImpl::end_freeze(FreezeRecord* record, int64_t now_ns) const {
   return true;
 }
 
-// Order: a reader that found no freeze, read the tails, and still finds none read them before any freeze was announced,
-// hence tails no greater than the frozen ones; one that finds a freeze uses its tails. Readers never wait for the
-// freezer.
+// The order of the reads matters: if a reader finds no freeze before and after it reads the tails, it has read them
+// before any freeze was announced, so its tails are at most the frozen ones. A reader that finds a freeze uses the
+// freeze's tails. Readers never wait for the freezer.
 Snapshot MultiLogImpl::take_snapshot() const {
   Snapshot snapshot;
   snapshot.pin_ = epochs_.enter();

@@ -1,10 +1,10 @@
-// Snapshots over several logs by Confluo's Algorithm 1 show no effect without its cause (NSDI'19 §4, Figure 7); reading
-// the tails one after the other does.
+// Tests that snapshots over several logs by Confluo's Algorithm 1 show no effect without its cause (NSDI'19 §4, Figure
+// 7), while reading the tails one after the other does.
 //
-// Each writer makes a chain of marks: the next one, on another log, only after the previous one has become visible, as
-// a packet is sent on only after another has been received. A snapshot is correct if it contains a prefix of each
-// chain. Messages are delayed and nodes pause at random. TAPLINE_SNAPSHOTS: number of snapshots (2,000); a million in
-// `make soak`.
+// Each writer makes a chain of marks. It writes the next mark, on another log, only after the previous one has become
+// visible, just as a packet is forwarded only after it has been received. A snapshot is correct if it contains a prefix
+// of each chain. Messages are delayed and nodes pause at random. TAPLINE_SNAPSHOTS is the number of snapshots (2,000; a
+// million in `make soak`).
 #include <gtest/gtest.h>
 
 #include <array>
@@ -53,7 +53,7 @@ class Nodes {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  // Algorithm 1.
+  // Takes a snapshot by Algorithm 1.
   std::vector<std::vector<uint64_t>> snapshot(std::mt19937* random) {
     std::vector<std::vector<uint64_t>> tails(kLogs);
     std::array<FreezeToken, kLogs> tokens;
@@ -154,7 +154,8 @@ TEST(Snapshots, ReadingTailsOneAfterTheOtherIsNotAtomic) {
   EXPECT_GT(wrong, 0u);
 }
 
-// A coordinator whose freeze expired before its return must be notified: rows may have become visible meanwhile.
+// A coordinator whose freeze has expired before it ends the freeze must be notified, since rows may have become visible
+// in the meantime.
 TEST(Snapshots, AnExpiredFreezeWasNotKept) {
   Options options(*Schema::make({{.name = "time", .type = FieldType::kTime}}));
   options.background_threads = false;
@@ -175,8 +176,8 @@ TEST(Snapshots, AnExpiredFreezeWasNotKept) {
   EXPECT_FALSE(*log->unfreeze(kept_token.id));
   EXPECT_EQ(visible(), 2u);
 
-  // unfreeze() detects the end of the first freeze, a reader that of the second, and another freeze() that of the
-  // third.
+  // unfreeze() detects the end of the first freeze, a reader detects that of the second, and another freeze() that of
+  // the third.
   const FreezeToken unnoticed = *log->freeze(1);
   wait();
   EXPECT_FALSE(*log->unfreeze(unnoticed.id));

@@ -30,12 +30,12 @@ std::string text_of(const Address& address) {
 }
 
 struct Row {
-  Address src, dst;  // dst may be missing: empty
+  Address src, dst;  // dst is empty if it is missing
   std::string tag;
   uint16_t bytes = 0;
 };
 
-// A few networks that differ in either half, with a few hosts in each.
+// Makes addresses in a few networks that differ in either half, with a few hosts in each.
 Address make_address(std::mt19937& random) {
   Address address("\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\0", 16);
   address[5] = static_cast<char>(random() % 3);
@@ -214,7 +214,7 @@ TEST_F(Wide, GroupsAndDistinct) {
   ASSERT_TRUE(log_->add_aggregate({.name = "sources", .function = {.function = "DISTINCT", .field = "src"}}).ok());
   ASSERT_TRUE(log_->add_aggregate({.name = "with", .function = {.function = "COUNT", .field = "dst"}}).ok());
   EXPECT_FALSE(log_->add_aggregate({.name = "no", .function = {.function = "SUM", .field = "src"}}).ok());
-  // Few enough pairs for max_groups.
+  // There are few enough pairs for max_groups.
   for (int i = 0; i < 4; ++i) {
     random_.seed(7);
     append(900);

@@ -86,7 +86,7 @@ bool Buckets::take_touched(uint64_t* low, uint64_t* high) {
   const uint64_t above = touched_high_.exchange(0, std::memory_order_acquire);
   const uint64_t touched_low = touched_low_.exchange(~uint64_t{0}, std::memory_order_acquire);
   if (above == 0 && touched_low == ~uint64_t{0}) return false;
-  // One of the two values was read before the writer wrote it, so only the other is valid.
+  // One of the two values was read before the writer wrote it, so only the other one is valid.
   *high = above == 0 ? touched_low : above - 1;
   *low = std::min(touched_low, *high);
   return true;

@@ -1,14 +1,14 @@
 // The states of one aggregate at one writer: a ring of time buckets, and one state for everything that left the ring.
 //
 //   slot     | sequence | bucket + 1 | version | state words… |        slots 0 … n-1: bucket b lives in slot b mod n
-//   slot n   the same, for the buckets that were displaced by later ones ("evicted")
+//   slot n   the same for buckets that later ones have displaced ("evicted")
 //
-// Publication order. The writer makes `sequence` odd, changes the slot, writes `version` = the log position after the
+// Publication order: the writer makes `sequence` odd, changes the slot, writes `version` = the log position after the
 // rows folded in, and makes `sequence` even, all before it publishes that position as its tail. A reader of the tail T
-// copies a slot between two equal, even sequences, and may use the copy only if version <= T: then it holds just the
+// copies a slot between two equal, even sequences, and may use the copy only if version <= T: then it contains just the
 // rows before T. If version > T, the slot is ahead of the reader, which then folds those rows itself from the log
-// (query/fold.h). So no reader waits for a writer, even one that stopped in the middle. Every word is stored with
-// release and loaded with acquire: a reader that saw a changed word sees the odd sequence too.
+// (query/fold.h). So no reader waits for a writer, even if it stopped in the middle. Every word is stored with release
+// and loaded with acquire: a reader that has seen a changed word also sees the odd sequence.
 //
 // Only the one writer may call fold(); any thread may call the other functions.
 #pragma once
@@ -24,7 +24,7 @@ namespace tapline::multilog {
 
 class Buckets {
  public:
-  // REQUIRES width_ns > 0, slots > 0.
+  // REQUIRES: width_ns > 0, slots > 0.
   Buckets(std::shared_ptr<const AggregateFunction> function, uint64_t width_ns, uint32_t slots);
 
   // Aggregates rows, in any order of time; `version` is the tail that will be published with them.
@@ -33,10 +33,10 @@ class Buckets {
   struct Copy {
     uint64_t bucket = 0;
     uint64_t version = 0;
-    bool used = false;  // otherwise the slot is empty
+    bool used = false;  // false if the slot is empty
     std::vector<uint64_t> state;
   };
-  // Returns false if the writer was changing the slot at each of a few attempts. Slot slots() is the evicted one.
+  // Returns false if the writer was changing the slot at each of a few attempts. Slot slots() is the evicted state.
   bool read(uint32_t slot, Copy* copy) const;
   // Returns the version without the state; for a slot that is being changed, its coming version.
   uint64_t version(uint32_t slot) const { return word(slot, kVersion); }
@@ -46,12 +46,12 @@ class Buckets {
   uint64_t width_ns() const { return width_ns_; }
   // Returns the greatest bucket with rows, plus 1; 0 if there is none.
   uint64_t newest() const { return newest_.load(std::memory_order_acquire); }
-  // Rows so late that their bucket had left the ring: folded into the evicted state.
+  // The number of rows so late that their bucket had left the ring. They are folded into the evicted state.
   uint64_t late_rows() const { return late_rows_.load(std::memory_order_relaxed); }
   size_t bytes() const { return words_.size() * 8; }
 
-  // Takes the range of buckets touched since the last call; for the one thread that evaluates triggers. Returns false
-  // if there are none.
+  // Takes the range of buckets touched since the last call. Only the thread that evaluates triggers may call it.
+  // Returns false if there are none.
   bool take_touched(uint64_t* low, uint64_t* high);
 
  private:
@@ -75,7 +75,7 @@ class Buckets {
   std::atomic<uint64_t> late_rows_{0};
   std::atomic<uint64_t> touched_low_{~uint64_t{0}};
   std::atomic<uint64_t> touched_high_{0};
-  // Private to the writer: the bucket of the latest rows, to avoid divisions.
+  // For the writer only: the bucket of the latest rows, to avoid divisions.
   uint64_t last_begin_ = 1, last_end_ = 0, last_bucket_ = 0;
 };
 

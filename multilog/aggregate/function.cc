@@ -20,7 +20,7 @@ void set_whole(Cells state, size_t i, __int128 value) {
 double get_real(Cells state, size_t i) { return std::bit_cast<double>(state.get(i)); }
 void set_real(Cells state, size_t i, double value) { state.set(i, std::bit_cast<uint64_t>(value)); }
 
-// A function of a single column. Rows without a number in this column don't count.
+// A function of a single column. Rows without a number in this column are not counted.
 class ColumnFunction : public AggregateFunction {
  public:
   ColumnFunction(const Schema& schema, const Column& column)
@@ -29,7 +29,7 @@ class ColumnFunction : public AggregateFunction {
  protected:
   template <typename Visit>
   void for_each_key(RowPointers rows, Visit&& visit) const {
-    // The common case, without branches in the loop.
+    // This is the common case, without branches in the loop.
     if (column_.presence_bit < 0 && column_.bytes == 2 && !column_.is_signed() && column_.type == FieldType::kU16) {
       for (const uint8_t* row : rows) visit(uint64_t{load_as<uint16_t>(row + column_.offset)});
       return;
@@ -49,7 +49,7 @@ class ColumnFunction : public AggregateFunction {
   const uint32_t presence_offset_;
 
  private:
-  // Stands in for a key where only distinctness matters (DISTINCT).
+  // Replaces a key if only distinctness matters (DISTINCT).
   uint64_t hash_of_parts(const uint8_t* row) const {
     uint64_t hash = 0;
     for (uint32_t part = 0; part < column_.parts(); ++part) hash = sketch_hash(hash ^ key_of(column_.part(part), row));
@@ -66,7 +66,7 @@ class Count final : public AggregateFunction {
   std::vector<Number> outputs(Cells state) const override { return {Number::of_whole(state.get(0))}; }
 };
 
-// COUNT of a field counts the rows that have it.
+// COUNT of a field, which counts the rows that have it.
 class CountField final : public ColumnFunction {
  public:
   using ColumnFunction::ColumnFunction;
@@ -81,7 +81,7 @@ class CountField final : public ColumnFunction {
   std::vector<Number> outputs(Cells state) const override { return {Number::of_whole(state.get(0))}; }
 };
 
-// | count | sum, 128 bits |, or | count | sum as a double | unused |
+// The state is | count | sum, 128 bits |, or | count | sum as a double | unused |.
 class Sum : public ColumnFunction {
  public:
   using ColumnFunction::ColumnFunction;
@@ -123,7 +123,7 @@ class Average final : public Sum {
   }
 };
 
-// | count | smallest or greatest key |
+// The state is | count | smallest or greatest key |.
 class Extreme final : public ColumnFunction {
  public:
   Extreme(const Schema& schema, const Column& column, bool is_min) : ColumnFunction(schema, column), is_min_(is_min) {}
@@ -151,8 +151,8 @@ class Extreme final : public ColumnFunction {
   const bool is_min_;
 };
 
-// | count | mean | sum of squared distances from it |: Welford's sums, merged by Chan's rule. Yields the population's
-// deviation.
+// The state is | count | mean | sum of squared distances from it |: Welford's sums, merged by Chan's rule. The output
+// is the population's standard deviation.
 class StandardDeviation final : public ColumnFunction {
  public:
   using ColumnFunction::ColumnFunction;
@@ -249,7 +249,7 @@ class User final : public AggregateFunction {
   const UserFunction function_;
 };
 
-// "path[2]" or "path".
+// Finds the column of "path[2]" or "path".
 Result<Column> column_named(const std::string& text, const Schema& schema) {
   const size_t bracket = text.find('[');
   const Field* field = schema.find(text.substr(0, bracket));
@@ -277,10 +277,10 @@ Made make_of_column(const std::string& name, const FunctionSpec& spec, const Sch
   if (name == "MIN") return {std::make_shared<Extreme>(schema, column, true)};
   if (name == "MAX") return {std::make_shared<Extreme>(schema, column, false)};
   if (name == "STDEV") return {std::make_shared<StandardDeviation>(schema, column)};
-  if (column.is_float() || column.is_signed()) return Status(Code::kInvalid, "quantiles are of unsigned fields only");
+  if (column.is_float() || column.is_signed()) return Status(Code::kInvalid, "quantiles require unsigned fields");
   if (spec.quantiles.empty() || spec.quantiles.size() > 16 ||
       std::any_of(spec.quantiles.begin(), spec.quantiles.end(), [](double q) { return !(q >= 0 && q <= 1); }))
-    return Status(Code::kInvalid, "1 to 16 quantiles between 0 and 1");
+    return Status(Code::kInvalid, "give 1 to 16 quantiles between 0 and 1");
   return {std::make_shared<Quantiles>(schema, column, spec.quantiles)};
 }
 

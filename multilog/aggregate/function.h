@@ -2,8 +2,8 @@
 //
 //   state 0 (all words 0) ── add(rows) ──▶ state ── merge ──▶ state ── outputs ──▶ numbers
 //
-// Merging is associative and commutative: each writer folds its own rows, each time bucket its own, and readers merge
-// them (Confluo §3.2). Words are read and written through Cells only, since readers copy them while a writer writes
+// Merging is associative and commutative: each writer and each time bucket folds separate rows, and readers merge them
+// (Confluo §3.2). Words are read and written through Cells only, since readers copy them while a writer writes
 // (aggregate/cells.h explains how readers notice). The bytes of the sketches are defined in schema/sketches.md.
 #pragma once
 
@@ -39,15 +39,15 @@ class AggregateFunction {
  public:
   virtual ~AggregateFunction() = default;
   virtual size_t words() const = 0;
-  // Names of Outputs, in order; the first is the aggregate's value where a single one is needed.
+  // The names of the outputs, in order. The first one is the aggregate's value if a single one is needed.
   virtual std::vector<std::string> output_names() const = 0;
   virtual void add(Cells state, RowPointers rows) const = 0;
   virtual void merge(Cells target, Cells source) const = 0;
-  // Numbers are missing if the state is empty (an average of no rows).
+  // The outputs. Numbers are missing if the state is empty (an average of no rows).
   virtual std::vector<Number> outputs(Cells state) const = 0;
 };
 
-// A user-defined function: `add` and `merge` change the first state only. A state of zeros is that of no rows.
+// A user-defined function: `add` and `merge` change the first state only. A state of zeros means no rows.
 struct UserFunction {
   size_t words = 1;
   std::vector<std::string> outputs;
@@ -56,15 +56,15 @@ struct UserFunction {
   std::function<std::vector<Number>(Cells state)> values;
 };
 
-// Initializers of the structs for settings name the members that differ from these defaults.
+// Initializers of the structs for settings name only the members that differ from these defaults.
 struct FunctionSpec {
   // COUNT, SUM, AVG, MIN, MAX, STDEV, DISTINCT, QUANTILE (in any case), or a user-defined one.
   std::string function = "COUNT";
   // The field to aggregate, with [i] for an element of a list. COUNT needs none.
   std::string field = {};
-  // QUANTILE: the quantiles, between 0 and 1; each has an output.
+  // For QUANTILE: the quantiles, between 0 and 1, each of which has an output.
   std::vector<double> quantiles = {0.5, 0.9, 0.99};
-  // Up to 4 fields; one state per combination of their values.
+  // Up to 4 fields; there is one state per combination of their values.
   std::vector<std::string> group_by = {};
   // The number of combinations kept per writer and time bucket; rows of further combinations share one state, "the
   // rest".
@@ -80,7 +80,7 @@ Result<std::shared_ptr<const AggregateFunction>> make_function(const FunctionSpe
 
 // One group of a grouped state.
 struct Group {
-  // One key per field; fields of over 8 bytes have one for each part of 8 (record/schema.h).
+  // One key per field; fields of over 8 bytes have one key for each part of 8 bytes (record/schema.h).
   std::vector<uint64_t> keys;
   bool is_rest = false;
   std::vector<Number> outputs;
@@ -93,7 +93,7 @@ struct Group {
 std::vector<std::string> format_keys(const Schema& schema, const std::vector<std::string>& group_by,
                                      const std::vector<uint64_t>& keys);
 
-// A table of groups, itself a function: its Outputs cover all groups together.
+// A table of groups, which is itself a function: its outputs cover all groups together.
 //
 //   | groups used | total rows | state of the rest | entry 0 | entry 1 | …        entry: | 1 if used | keys | state |
 class GroupedFunction final : public AggregateFunction {
@@ -107,16 +107,16 @@ class GroupedFunction final : public AggregateFunction {
   std::vector<Number> outputs(Cells state) const override;
 
   std::vector<Group> groups(Cells state, bool with_states = false) const;
-  // The outputs of the row's own group; missing if it has none.
+  // The outputs of the row's group; missing if it has no group.
   std::vector<Number> outputs_for(Cells state, const uint8_t* row) const;
 
  private:
   size_t entry_words() const { return 1 + columns_.size() + inner_->words(); }
   size_t entry_at(size_t slot) const { return 2 + inner_->words() + slot * entry_words(); }
-  // Covers all parts of 4 fields of the greatest width.
+  // This covers all parts of 4 fields of the maximum width.
   static constexpr size_t kMaxKeys = 32;
   bool keys_of(const uint8_t* row, uint64_t* keys) const;
-  // Returns the state of the group: an existing one, a new one, or that of the rest.
+  // Returns the state of the group: an existing state, a new one, or that of the rest.
   Cells state_for(Cells state, const uint64_t* keys) const;
   bool find(Cells state, const uint64_t* keys, size_t* slot) const;
 

@@ -7,7 +7,7 @@
 
 namespace tapline::multilog {
 
-// Spreads the bits of a key; the same in every language that reads the sketches.
+// Spreads the bits of a key. Every language that reads the sketches has the same function.
 uint64_t sketch_hash(uint64_t key);
 
 // HyperLogLog with 2048 registers of a byte, 8 to a word: standard error 2.3 %.
@@ -19,13 +19,14 @@ struct DistinctSketch {
   static double estimate(Cells state);
 };
 
-// Counters of values by power of two and 32nds of it: quantiles within 1.6 % of the value, integers below 32 exactly.
+// Counts values by power of two and 32nds of it: quantiles are within 1.6 % of the value, and integers below 32 are
+// exact.
 struct QuantileSketch {
   static constexpr uint32_t kSubBits = 5;
   static constexpr size_t kWords = (64 - kSubBits + 1) << kSubBits;
   static void add(Cells state, uint64_t value);
   static void merge(Cells target, Cells source);
-  // The middle of the counter that holds the quantile; missing if there are no values.
+  // The middle of the counter that contains the quantile; missing if there are no values.
   static Number quantile(Cells state, double quantile);
 
   static uint32_t counter_of(uint64_t value);

@@ -1,8 +1,8 @@
 // Lets one thread sleep until a deadline, or until another thread has work for it.
 //
-// ring() never blocks, even if the sleeper is paused: it costs one exchange, plus a system call only if a thread
-// sleeps, so writers may call it. A ring while the thread is busy is not lost: its next wait returns immediately.
-// Everything written before ring() is visible after the wait that received it.
+// ring() never blocks, even if the sleeping thread is paused: it costs one exchange, plus a system call only if a
+// thread sleeps, so writers may call it. A ring while the thread is busy is not lost: the thread's next wait returns
+// immediately. Everything written before ring() is visible after the wait that received it.
 #pragma once
 
 #include <linux/futex.h>

@@ -82,7 +82,7 @@ void HeaderCapture::take_one(const RawPacket& raw) {
   add(counters_->packets);
   Packet packet;
   const DecodeOutcome outcome = decode(raw, hasher_, &packet);
-  // A fragment is a packet with a header, too; the first fragment of a datagram shows its flow.
+  // A fragment is also a packet with a header; the first fragment of a datagram shows its flow.
   if (outcome != DecodeOutcome::kOk && outcome != DecodeOutcome::kFragment)
     return add(counters_->undecoded[static_cast<size_t>(outcome)]);
   if (outcome == DecodeOutcome::kFragment) packet.flow_hash = hash_flow(hasher_, packet);
@@ -96,8 +96,8 @@ void HeaderCapture::take_one(const RawPacket& raw) {
   if (++rows_ == rings_[ring_]->shape().batch_rows) flush();
 }
 
-// Returns the location of a row, from which the writer reads it. Rings are used in turn; one whose writer is behind is
-// skipped.
+// Returns the location of a row, from which the writer reads it. Rings are used in turn; a ring whose writer is behind
+// is skipped.
 uint8_t* HeaderCapture::next_row() {
   for (size_t tried = 0; batch_ == nullptr && tried < rings_.size(); ++tried) {
     batch_ = rings_[ring_]->reserve();
@@ -131,7 +131,7 @@ void HeaderCapture::read_losses(PacketSource* source) {
   losses_ = now;
 }
 
-// Lost packets count as packets, too.
+// Lost packets also count as packets.
 void HeaderCapture::lose(const PacketSource::Losses& further_losses) {
   for (int i = 0; i < kOwnDrops; ++i) {
     add(counters_->packets, further_losses.by_drop[i]);

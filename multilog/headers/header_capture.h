@@ -1,6 +1,6 @@
-// Captures packets from one source into rings of rows, one ring per writer: decodes them, samples them by flow, filters
-// them, and sprays them in batches over the rings that have room. Single-threaded, except for change() and the
-// counters.
+// Captures packets from one source into rings of rows, one ring per writer: decodes packets, samples them by flow,
+// filters them, and distributes their rows in batches over the rings that have room. Single-threaded, except for
+// change() and the counters.
 //
 //   packets = rows + sum of dropped
 #pragma once
@@ -23,11 +23,11 @@
 
 namespace tapline::multilog {
 
-// Confluo's setup_packet_capture (Table 1).
+// The settings of Confluo's setup_packet_capture (Table 1).
 struct CaptureSettings {
-  // Share of flows, 0 < rate <= 1.
+  // The share of flows, 0 < rate <= 1.
   double sampling_rate = 1;
-  // The rows to keep, as a MultiLog filter; empty: all.
+  // The rows to keep, as a MultiLog filter; if empty, all are kept.
   std::string filter;
   bool operator==(const CaptureSettings&) const = default;
 };
@@ -44,13 +44,13 @@ struct CaptureOptions {
 struct CaptureCounters {
   std::atomic<uint64_t> packets{0}, rows{0};
   std::atomic<uint64_t> unsampled{0}, filtered{0};
-  // No writer had room.
+  // Packets for which no writer had room.
   std::atomic<uint64_t> ring_full{0};
   std::array<std::atomic<uint64_t>, kDecodeOutcomes> undecoded{};
-  // Lost by the source itself, by packet_io/accounting's reasons.
+  // Packets lost by the source itself, by packet_io/accounting's reasons.
   std::array<std::atomic<uint64_t>, kOwnDrops> lost{};
   std::atomic<uint64_t> unsupported_link{0};
-  // No node was present to take headers.
+  // Packets for which no node was present.
   std::atomic<uint64_t> node_absent{0};
 
   // Returns the counts of dropped packets by the reason's name, without zeros.
@@ -60,7 +60,7 @@ struct CaptureCounters {
 class HeaderCapture {
  public:
   // Returns kInvalid for an invalid filter. All arguments outlive the capture. Counts in `counters`, continuing from
-  // their values, or in its own.
+  // their values, or in separate counters if it is null.
   static Result<std::unique_ptr<HeaderCapture>> make(const CaptureOptions& options, const HeaderLayout* layout,
                                                      std::vector<RowRing*> rings, CaptureCounters* counters = nullptr);
   ~HeaderCapture();
@@ -76,8 +76,8 @@ class HeaderCapture {
   void flush();
   void lose(const PacketSource::Losses& further_losses);
   void missed_before(uint64_t packets);
-  // Makes the capture wait for room instead of dropping a row, as for files. It gives up once all writers have been
-  // stuck for a second, and waits again once one has moved.
+  // Makes the capture wait for room instead of dropping a row, as is useful for files. It gives up once all writers
+  // have been stuck for a second, and waits again once one has made progress.
   void wait_for_room(bool wait) { wait_ = wait; }
 
   const CaptureCounters& counters() const { return *counters_; }
@@ -107,7 +107,7 @@ class HeaderCapture {
   CaptureCounters own_counters_;
   CaptureCounters* counters_;
   PacketSource::Losses losses_;  // losses that were already counted
-  size_t ring_ = 0;              // being filled
+  size_t ring_ = 0;              // the ring being filled
   uint8_t* batch_ = nullptr;     // its rows; null between batches
   uint32_t rows_ = 0;
   bool wait_ = false;

@@ -22,7 +22,7 @@ using testing::ip_v6;
 using testing::tcp_frame;
 using testing::udp_frame;
 
-// Gives frames in bursts of three, then ends.
+// Delivers frames in bursts of three, then ends.
 class FrameSource final : public PacketSource {
  public:
   explicit FrameSource(std::vector<Frame> frames) : frames_(std::move(frames)) {}
@@ -158,7 +158,7 @@ TEST(HeaderCapture, KeepsTheFramesFirstBytes) {
     ASSERT_EQ(kept.size(), bytes);
     EXPECT_TRUE(std::equal(kept.begin(), kept.end(), frame.bytes.begin()));
     EXPECT_EQ(captured.layout.wire_bytes_of(captured.rows[0].data()), frame.bytes.size());
-    // The frame is shorter than the bytes kept.
+    // The frame is shorter than the number of bytes kept.
     EXPECT_EQ(captured.layout.frame_of(captured.rows[1].data()).size(), std::min(bytes, 35u));
   }
 }
@@ -217,14 +217,14 @@ Bytes operator+(Bytes first, const Bytes& second) {
   return first;
 }
 
-// A datagram of the tunnel's ends around a payload, as a whole frame.
+// Makes a frame with a datagram between the tunnel's ends, around a payload.
 Bytes tunnel(uint8_t protocol, const Bytes& payload) {
   return ethernet(0x0800, ip_v4("192.0.2.1", "192.0.2.2", protocol, payload));
 }
 Bytes udp(uint16_t dst_port, const Bytes& payload) {
   return testing::udp_datagram(50000, dst_port, {reinterpret_cast<const char*>(payload.data()), payload.size()});
 }
-// An IPv4 fragment at an offset of `words` eight-byte words.
+// Makes an IPv4 fragment at an offset of `words` eight-byte words.
 Bytes fragment(Bytes frame, uint8_t words, bool has_more) {
   frame[14 + 6] = has_more ? 0x20 : 0;
   frame[14 + 7] = words;
@@ -319,7 +319,7 @@ TEST(PcapngWriter, AnInterfaceForEachLinkType) {
   EXPECT_EQ(writer.pending_bytes(), 0u);
 }
 
-// The row of a packet of this tap, given sw1:2:arrivals, sw2 and a tap without a switch.
+// Writes the row of a packet of one of the taps sw1:2:arrivals, sw2 and a tap without a switch.
 class TapNamesTest : public ::testing::TestWithParam<uint32_t> {
  protected:
   std::vector<uint8_t> row_of(uint8_t tap) const {

@@ -33,7 +33,7 @@ Result<FeedSettings> read_settings(const std::string& directory) {
   return FeedSettings::from_text(text.str());
 }
 
-// The counters exist as long as a process maps them.
+// The counters exist as long as some process maps them.
 Result<std::shared_ptr<FeedCounters>> map_counters(const std::string& path, bool create) {
   const int flags = O_RDWR | O_CLOEXEC | (create ? O_CREAT | O_TRUNC : 0);
   const int fd = open(path.c_str(), flags, 0600);
@@ -147,7 +147,7 @@ bool FeedReader::resume() {
   return true;
 }
 
-// Makes new files in any case: a process that has mapped the old ones keeps them, and sees by the generation that they
+// Always makes new files: a process that has mapped the old ones keeps them, and learns from the generation that they
 // are old.
 Status FeedReader::begin() {
   settings_.generation = static_cast<uint64_t>(wall_ns());
@@ -226,7 +226,7 @@ Status FeedWriter::attach(uint32_t lanes, const HashKey& hash_key) {
   return {};
 }
 
-// Counts packets for which neither a row was committed nor a reason counted.
+// Counts packets for which neither a row was committed nor a reason was counted.
 void FeedWriter::count_unfinished_packets() {
   CaptureTotals totals;
   for (const CaptureCounters& lane : counters_->lanes) totals.add(lane);

@@ -1,6 +1,6 @@
-// Passes headers from a monitor's process to a node's, through files that both map, in a tmpfs directory:
+// Passes headers from a monitor's process to a node's process, through files in a tmpfs directory that both map:
 //
-//   settings      written by the node as text, replaced as a whole: the rows' layout, what to capture
+//   settings      written by the node as text, replaced as a whole: the rows' layout and the capture settings
 //   ring-0 …      rows, one ring per writer of the node
 //   counters      written by the monitor: the outcome of every packet that it saw
 //   node, monitor locked by the process in that role; the kernel releases the locks of a dead process
@@ -8,8 +8,8 @@
 //   packets = rows taken by nodes + rows in the rings + sum of dropped
 //
 // Either side may die and be restarted: the rings and the counters stay. Packets that a dead monitor was processing are
-// counted when the next one joins ("monitor_restarted"); rows that a dead node had taken but its log lost, when the
-// next one opens ("node_restarted").
+// counted when the next one joins ("monitor_restarted"); rows that a dead node had taken but its log has lost are
+// counted when the next one opens ("node_restarted").
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ struct FeedSettings {
   bool tap_names = false;
   uint32_t rings = 1;
   CaptureSettings capture = {};
-  // Generation of the rings: a new one has new files.
+  // The generation of the rings; a new generation has new files.
   uint64_t generation = 0;
 
   std::string to_text() const;
@@ -36,7 +36,7 @@ struct FeedSettings {
   bool operator==(const FeedSettings&) const = default;
 };
 
-// Written by the monitor's lanes.
+// Counters that the monitor's lanes write.
 struct FeedCounters {
   std::atomic<uint64_t> magic;
   std::array<CaptureCounters, FeedSettings::kMaxRings> lanes;
@@ -73,7 +73,7 @@ class FeedReader {
   RowRing* ring(uint32_t number) { return rings_[number].get(); }
   // The monitors' counts since the rings were made.
   CaptureTotals totals() const;
-  // Number of rows taken by earlier nodes.
+  // The number of rows taken by earlier nodes.
   uint64_t taken_before() const { return taken_before_; }
   Status change(const CaptureSettings& capture);
 
@@ -101,7 +101,7 @@ class FeedWriter {
   static Result<std::unique_ptr<FeedWriter>> join(const std::string& directory, uint32_t lanes, const HashKey& hash_key,
                                                   std::span<const Tap> taps = {});
 
-  // Captures into a lane's share of the rings; for the lane's thread. REQUIRES: this outlives it.
+  // The capture that writes to a lane's share of the rings, for the lane's thread. REQUIRES: this object outlives it.
   HeaderCapture* capture(uint32_t lane) { return captures_[lane].get(); }
   // Applies the node's current settings. Returns false if the node has different rings, so the monitor must join again.
   bool follow();

@@ -1,5 +1,5 @@
-// Both sides of a feed in one process. Destroying a side without notice is equivalent to its process's death, since the
-// sides share only memory.
+// Tests both sides of a feed in one process. Destroying a side without notice is equivalent to the death of its
+// process, since the sides share only memory.
 #include "multilog/headers/header_feed.h"
 
 #include <gtest/gtest.h>
@@ -100,7 +100,7 @@ TEST_F(HeaderFeedTest, ADeadNodeLosesOnlyTheRowsThatItHadTaken) {
   writer->capture(0)->flush();
   uint32_t first = 0;
   ASSERT_NE(reader->ring(0)->front(&first), nullptr);
-  reader->ring(0)->take();  // and ends before the batch is popped
+  reader->ring(0)->take();  // the reader ends before the batch is popped
   reader.reset();
   reader = open();
   EXPECT_EQ(reader->taken_before(), first);

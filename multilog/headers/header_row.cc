@@ -28,7 +28,7 @@ struct [[gnu::packed]] Fixed {
   uint8_t frame_bytes;
 };
 
-// Presence bits, in the order of the optional fields.
+// The presence bits, in the order of the optional fields.
 enum Optional : uint32_t {
   kV4 = 0b11,
   kV6 = 0b1100,
@@ -42,7 +42,7 @@ enum Optional : uint32_t {
   kQueue = 1 << 14,
   kHops = 0b11 << 15
 };
-// The first bit of a tap's fields, in rows without telemetry and with it.
+// The first presence bit of a tap's fields, in rows without and with telemetry.
 constexpr uint32_t kTapBit = 11;
 constexpr uint32_t kTapBitAfterTelemetry = 17;
 
@@ -129,8 +129,7 @@ void write_ip(const Packet& packet, Fixed* row, uint32_t* present) {
   }
 }
 
-// Returns whether decode() found telemetry in place of an EtherType, so that the type of the next header can replace
-// it.
+// True if decode() found telemetry in place of an EtherType, so that the type of the next header can replace it.
 bool has_telemetry_tag(const RawPacket& raw, const Packet& packet) {
   constexpr uint32_t kTypeAndShim = 6;
   if (packet.telemetry_bytes == 0 || packet.telemetry_offset < kTypeAndShim) return false;
@@ -138,8 +137,8 @@ bool has_telemetry_tag(const RawPacket& raw, const Packet& packet) {
   return type[0] == 0x88 && type[1] == 0xb5 && packet.ip_offset == packet.telemetry_offset + packet.telemetry_bytes;
 }
 
-// A user who may see the row's addresses may see these bytes: they exclude an inner packet, whose addresses are not in
-// the row.
+// A user who may see the row's addresses may also see these bytes, so they exclude an inner packet whose addresses are
+// not in the row.
 uint32_t end_of_frame(const RawPacket& raw, const Packet& packet) {
   return may_carry_packet(packet) ? packet.payload_offset : raw.captured_bytes;
 }

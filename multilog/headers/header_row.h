@@ -37,7 +37,7 @@ class HeaderLayout {
   // Writes a row of row_bytes() bytes.
   void write(const RawPacket& raw, const Packet& packet, uint8_t* row) const;
 
-  // The frame's bytes in a row, and its length on the wire.
+  // The frame's bytes in a row, and the frame's length on the wire.
   std::span<const uint8_t> frame_of(const uint8_t* row) const;
   uint32_t wire_bytes_of(const uint8_t* row) const;
   LinkType link_of(const uint8_t* row) const;
@@ -48,10 +48,10 @@ class HeaderLayout {
   static std::string tap_name(std::span<const uint8_t> tap_bytes);
 
  private:
-  // Follows the frame: path, hop_ns, hop_latency_ns, queue_depth, hops, path_cut.
+  // Writes the fields that follow the frame: path, hop_ns, hop_latency_ns, queue_depth, hops, path_cut.
   uint32_t write_telemetry(const Packet& packet, uint8_t* row) const;
   uint32_t telemetry_bytes() const;
-  // Follows the telemetry: switch, port, side.
+  // Writes the fields that follow the telemetry: switch, port, side.
   uint32_t write_tap(uint8_t tap, uint8_t* row) const;
 
   // The bytes of a tap's fields in a row, and their presence bits.

@@ -1,6 +1,6 @@
-// Writes rows as a section of pcapng (draft-ietf-opsawg-pcapng): one section header, one interface for each tap and
-// link type that occurs, nanosecond times, the frame's kept bytes and its length on the wire. A file may contain
-// several sections in sequence.
+// Writes rows as a section of pcapng (draft-ietf-opsawg-pcapng): it has one section header, one interface for each tap
+// and link type that occurs, times in nanoseconds, and each frame's kept bytes and length on the wire. A file may
+// contain several sections in sequence.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class PcapngWriter {
   // `node` names the interfaces of rows without a tap.
   PcapngWriter(const HeaderLayout* layout, std::string node);
 
-  // take() returns the bytes added since its last call.
+  // Adds a row. take() returns the bytes added since its last call.
   void add(const uint8_t* row);
   std::string take() { return std::exchange(bytes_, {}); }
   size_t pending_bytes() const { return bytes_.size(); }

@@ -118,7 +118,7 @@ Result<std::unique_ptr<RowRing>> RowRing::attach(const std::string& path, uint32
     return Status(Code::kInvalid, path + " has rows of " + std::to_string(shape.row_bytes) + " bytes, not " +
                                       std::to_string(row_bytes));
   }
-  // Resumes where the previous sides left off.
+  // Resumes from the positions of the previous sides.
   ring->next_ = shared->tail.load(std::memory_order_acquire);
   ring->first_ = ring->head_seen_ = shared->head.load(std::memory_order_acquire);
   // A producer that died may have counted rows that it never committed.

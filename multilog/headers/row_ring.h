@@ -1,14 +1,14 @@
 // A bounded single-producer, single-consumer queue of row batches. Both threads may belong to one process or to two:
-// the queue lies in memory that both map.
+// the queue is in memory that both map.
 //
 //   producer   reserve() → rows written in place → commit()      tail (release)
 //   consumer   front() → take() → pop()                          tail (acquire), the rows, then head (release)
 //
-// Either side may die at any instruction and be replaced by another that attaches: uncommitted rows are invisible, and
-// a batch that was taken is not seen a second time.
+// Either side may die at any instruction and be replaced by another one that attaches: uncommitted rows are invisible,
+// and a batch that was taken is not seen again.
 //
-// The memory is trusted to be written by our own programs, yet no content makes a program read or write outside the
-// ring: sizes are checked once, when it is attached, and kept apart; a batch's number of rows is clamped.
+// Only this project's programs are expected to write the memory, but no content makes a program read or write outside
+// the ring: sizes are checked once, when it is attached, and kept elsewhere; a batch's number of rows is clamped.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class RowRing {
     uint32_t batches = 256;  // a power of two
   };
 
-  // Makes a ring in memory of this process alone.
+  // Makes a ring in private memory of this process.
   static Result<std::unique_ptr<RowRing>> make(const Shape& shape);
   // Makes a ring in a new file (in /dev/shm or another tmpfs) for another process to attach. Returns kExists if the
   // file exists.
@@ -43,21 +43,21 @@ class RowRing {
 
   const Shape& shape() const { return shape_; }
 
-  // Producer: where the next batch_rows rows go; null if the ring is full.
+  // Producer: the memory for the next batch_rows rows; null if the ring is full.
   uint8_t* reserve();
-  // Producer: commits that many rows written there. REQUIRES: reserve() returned memory, rows <= batch_rows.
+  // Producer: commits the rows written there. REQUIRES: reserve() returned memory; rows <= batch_rows.
   void commit(uint32_t rows);
-  // Producer: no rows follow.
+  // Producer: declares that no rows follow.
   void close();
   // Producer: counts dropped rows, for the consumer to report.
   void add_dropped(uint64_t rows);
 
   // Consumer: the oldest batch; null if there is none.
   const uint8_t* front(uint32_t* rows);
-  // Consumer: counts that batch as taken, regardless of its later fate. REQUIRES: front() returned a batch.
+  // Consumer: counts the batch as taken, regardless of its later fate. REQUIRES: front() returned a batch.
   void take();
   void pop();
-  // Consumer, once after attach(): skips the batch that its predecessor had taken and not popped.
+  // Consumer, once after attach(): skips the batch that the previous consumer had taken but not popped.
   void skip_taken();
   // Consumer: true once close() was called and everything has been popped.
   bool ended() const;
@@ -65,7 +65,7 @@ class RowRing {
   // Consumer: sleeps until there may be a batch or wake() is called; if the producer may be in another process, sleeps
   // for `elsewhere_ns`.
   void await(int64_t elsewhere_ns);
-  // Wakes the consumer. Any thread of this process.
+  // Any thread of this process: wakes the consumer.
   void wake();
 
   // Any thread: total rows committed, taken, popped and dropped.

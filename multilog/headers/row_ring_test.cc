@@ -56,7 +56,7 @@ TEST(RowRing, ReturnsRowsInOrderAndIsBounded) {
   EXPECT_EQ(ring->popped(), 2u);
 }
 
-// Passes numbers from one thread to another; the consumer checks the order and every row.
+// Passes numbers from one thread to another. The consumer checks the order and every row.
 void carry(RowRing* producer, RowRing* consumer) {
   constexpr uint64_t kRows = 200'000;
   std::thread thread([&] {
@@ -95,7 +95,7 @@ TEST(RowRing, PassesRowsBetweenThreads) {
   carry(ring.get(), ring.get());
 }
 
-// Two mappings of one file, as two processes have them.
+// Tests two mappings of one file, like those of two processes.
 TEST(RowRing, PassesRowsBetweenTwoMappings) {
   const RingFile file;
   auto producer = std::move(*RowRing::create(file.path(), {.row_bytes = 8, .batch_rows = 16, .batches = 8}));

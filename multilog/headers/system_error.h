@@ -1,4 +1,4 @@
-// The error of a system call, as a Status.
+// Converts the error of a system call to a Status.
 #pragma once
 
 #include <cerrno>
@@ -9,7 +9,7 @@
 
 namespace tapline::multilog {
 
-// Must be called before anything else changes errno. `what` names the failed operation.
+// `action` names the failed operation. Must be called before anything else changes errno.
 inline Status system_error(const std::string& action) { return {Code::kIoError, action + ": " + std::strerror(errno)}; }
 
 }  // namespace tapline::multilog

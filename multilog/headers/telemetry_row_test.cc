@@ -1,4 +1,4 @@
-// In-band telemetry, from the packet's bytes to a row's fields (docs/reference/in-band-telemetry.md).
+// Tests in-band telemetry, from the packet's bytes to a row's fields (docs/reference/in-band-telemetry.md).
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -119,7 +119,7 @@ TEST(TelemetryRow, RowsOfNodesWithoutTelemetryAreUnchanged) {
 }
 
 // For every truncation of the frame, and every value of a header byte, nothing beyond the frame is read. The address
-// sanitizer would detect it, since the frame ends where its memory does.
+// sanitizer would detect that, since the frame ends where its memory ends.
 TEST(TelemetryRow, EveryCutAndEveryByte) {
   const Bytes whole_bytes = testing::with_telemetry(kThreeHops, 0x0800, ip());
   for (size_t cut = 0; cut <= whole_bytes.size(); ++cut) {

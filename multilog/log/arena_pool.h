@@ -1,9 +1,9 @@
-// Memory for segments: pieces of one size, on huge pages and touched beforehand, since the first touch of 4 KiB pages
-// costs a writer about 30 times as much as the copy.
+// Memory for segments: pieces of one size, on huge pages and touched beforehand, since the first touch of pages of 4
+// KiB costs a writer about 30 times as much as the copy.
 //
 // Any thread may call take() and give(), which don't lock: a piece changes hands by a compare-and-swap of its state. A
 // piece that was never used is mapped by provision() (the storage thread, ahead of need) or, failing that, by take().
-// Never more than `max_arenas` exist.
+// At most `max_arenas` exist.
 #pragma once
 
 #include <atomic>
@@ -22,10 +22,10 @@ class ArenaPool {
   ~ArenaPool();
   ArenaPool(const ArenaPool&) = delete;
 
-  // Returns null if all are taken, or the system has no more memory.
+  // Returns null if all are taken or the system has no more memory.
   uint8_t* take();
   void give(uint8_t* arena);
-  // Makes sure that `count` pieces are free and touched, as far as the limit allows. Returns how many there are.
+  // Makes sure that `count` pieces are free and touched, as far as the limit allows. Returns their number.
   size_t provision(size_t count);
 
   size_t arena_bytes() const { return arena_bytes_; }

@@ -1,5 +1,5 @@
 // Copies rows into a segment past the cache, since they are not read there soon: filters and indexes take their data
-// from the incoming rows. Saves the read of each line that an ordinary store begins with.
+// from the incoming rows. This saves the read of a line with which an ordinary store begins.
 #pragma once
 
 #include <emmintrin.h>
@@ -10,10 +10,10 @@
 
 namespace tapline::multilog {
 
-// Below this an ordinary copy is as fast.
+// Below this size, an ordinary copy is just as fast.
 inline constexpr size_t kStreamBytes = 2048;
 
-// REQUIRES a release store after it, which orders the streamed lines too (this function contains the fence).
+// REQUIRES: a release store follows, which also orders the streamed lines (this function contains the fence).
 inline void copy_rows(uint8_t* target, const uint8_t* source, size_t bytes) {
 #if !defined(__SANITIZE_THREAD__)
   if (bytes >= kStreamBytes) {

@@ -64,7 +64,7 @@ class Epochs {
     retired_.push_back({epoch_.fetch_add(1, std::memory_order_seq_cst), std::move(free)});
   }
 
-  // Frees all objects that no reader can see any longer. Returns the number of objects that are still waiting.
+  // Frees all objects that no reader can see any more. Returns the number of objects that are still waiting.
   size_t collect() {
     const std::lock_guard lock(mutex_);
     uint64_t oldest = epoch_.load(std::memory_order_seq_cst);

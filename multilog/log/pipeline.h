@@ -1,5 +1,5 @@
-// The processing of each row: the current filters, aggregates and indexes, as one immutable object that writers load at
-// the start of each piece, and that is replaced as a whole when one of them is added or removed.
+// The processing of each row: the current filters, aggregates and indexes, as one immutable object. Writers load it at
+// the start of each piece, and it is replaced as a whole when one of them is added or removed.
 #pragma once
 
 #include <array>
@@ -24,9 +24,9 @@ struct Filter {
   uint64_t id = 0;
   std::string name;
   Expression expression;
-  // Selects every row, so no postings are kept.
+  // True if the filter selects every row, so that no postings are kept.
   bool everything = false;
-  // First position that each writer examined, or kNotYet. Stored by the writer before its tail (release).
+  // The first position that each writer examined, or kNotYet. The writer stores it before its tail (release).
   std::array<std::atomic<uint64_t>, kMaxWriters> covered_from;
   std::atomic<uint64_t> lost_postings{0};
 
@@ -40,7 +40,7 @@ struct Aggregate {
   std::string name;
   FunctionSpec spec;
   std::shared_ptr<const AggregateFunction> function;
-  const GroupedFunction* grouped = nullptr;  // the same, if it has groups
+  const GroupedFunction* grouped = nullptr;  // the same function, if it has groups
   std::shared_ptr<Filter> filter;
   uint64_t bucket_ns = 0;
   uint32_t slots = 0;
@@ -50,20 +50,20 @@ struct Aggregate {
     std::unique_ptr<Buckets> buckets;
     // The position at which folding began.
     std::atomic<uint64_t> covered_from{kNotYet};
-    // Private to the writer: the state over all time, kept if a filter compares with it.
+    // For the writer only: the state over all time, kept if a filter compares with it.
     std::vector<uint64_t> running;
     bool has_running = false;
   };
-  // Created for all existing writers before a pipeline that refers to the aggregate is published; for later writers
+  // Created for all existing writers before a pipeline that refers to the aggregate is published, and for later writers
   // before they first append.
   std::array<std::atomic<PerWriter*>, kMaxWriters> per_writer{};
-  std::vector<std::unique_ptr<PerWriter>> owned;  // control mutex
+  std::vector<std::unique_ptr<PerWriter>> owned;  // guarded by the control mutex
 };
 
 // An index of a field, or of one part of a field of over 8 bytes, all parts of which are indexed together.
 struct Index {
   uint64_t id = 0;
-  // As written in the request: "dst_ip", "path[2]".
+  // The field as written in the request: "dst_ip", "path[2]".
   std::string field;
   uint32_t part = 0;
   Column column;
@@ -78,19 +78,19 @@ struct Pipeline {
   struct Stage {
     std::shared_ptr<Filter> filter;
     uint32_t number = 0;  // the filter's number in the program
-    // The filter compares with aggregates: rows are processed one by one.
+    // True if the filter compares with aggregates, so that rows are processed one by one.
     bool dependent = false;
-    // The filter is among `sets`.
+    // True if the filter is in `sets`.
     bool is_set = false;
     std::vector<std::shared_ptr<Aggregate>> aggregates;
-    // Aggregates of this stage that filters compare with.
+    // The aggregates of this stage with which filters compare.
     std::vector<std::shared_ptr<Aggregate>> live;
   };
   struct IndexStage {
     Index index;
     uint32_t column = 0;  // its number in the program
   };
-  // Identifies the pipeline: unique, and never 0.
+  // A unique number of the pipeline, never 0.
   uint64_t serial = 0;
   ChunkProgram program;
   // Dispatches rows to stages by number; used for pieces of a few rows.

@@ -1,4 +1,4 @@
-// Maps the keys of one column to the rows of one segment: built once, when the segment is full, and never changed.
+// Maps the keys of one column to the rows of one segment. Built once, when the segment is full, and never changed.
 //
 //   keys    | k0 | k1 | …            distinct, ascending, 1, 2, 4 or 8 bytes each
 //   starts  | 0 | s1 | … | rows |    rows with key i are offsets[starts[i] .. starts[i+1])
@@ -34,10 +34,10 @@ struct Postings {
   // True if all keys from min to max are present, so that no search is needed. (min_key and max_key may
   // extend beyond the keys: they include rows that lack the field.)
   bool dense() const { return distinct > 0 && max_key - min_key == distinct - 1; }
-  // The first distinct key that is not below, or is above, `key`. REQUIRES !sorted.
+  // The first distinct key that is not below, or is above, `key`. REQUIRES: !sorted.
   uint32_t lower_bound(uint64_t key) const;
   uint32_t upper_bound(uint64_t key) const;
-  // The number of rows with keys in the ranges. REQUIRES !sorted.
+  // The number of rows with keys in the ranges. REQUIRES: !sorted.
   uint32_t count(const KeyRanges& ranges) const;
 };
 
@@ -45,8 +45,8 @@ struct Postings {
 class PostingsBuilder {
  public:
   using Allocate = std::function<void*(size_t bytes)>;
-  // `keys` are those of rows 0 to count-1; `present`, if not null, has a bit for each row that has the field. Returns
-  // null if `allocate` gives no memory.
+  // `keys` has the keys of rows 0 to count-1; `present`, if not null, has a bit for each row that has the field.
+  // Returns null if `allocate` gives no memory.
   Postings* build(const void* keys, uint32_t key_bytes, uint32_t count, const std::vector<bool>* present,
                   const Allocate& allocate);
 

@@ -5,9 +5,9 @@
 //
 // Publication order. The writer copies rows, widens the zone maps, appends offsets to the postings of filters (count
 // last, release) and only then stores the log's tail (release). A reader loads the tail (acquire) and uses everything
-// below it; postings may hold offsets beyond it, which it drops. The postings of an index appear at once, by one
-// release store of their pointer, any time after the segment is full: until then readers scan the rows. Rows never
-// change once published.
+// below it; postings may contain offsets beyond it, which the reader drops. The postings of an index appear at once, by
+// one release store of their pointer, at any time after the segment is full: until then readers scan the rows. Rows
+// never change once published.
 //
 // Writer only: rows beyond the tail, zone maps, filter postings. Any thread: allocate(), set_index().
 #pragma once
@@ -29,7 +29,7 @@ inline constexpr uint32_t kMaxSegmentRows = 65536;
 inline constexpr uint32_t kMaxIndexes = 64;
 inline constexpr uint32_t kMaxFilters = 1024;
 
-// Offsets of the rows of one segment that one filter selected.
+// The offsets of the rows of one segment that one filter selected.
 struct FilterPostings {
   uint64_t filter = 0;                    // the owning filter
   std::atomic<uint32_t> covered_from{0};  // rows before this offset were not examined
@@ -41,9 +41,9 @@ struct FilterPostings {
 
 class Segment {
  public:
-  // `arena` holds rows and derived data; its owner returns it once the segment has been destroyed. It may be null for a
-  // segment whose rows are elsewhere (an archived one: `reader` fetches them). `heap_account`, if not null, tracks the
-  // memory outside the arenas of all segments.
+  // `arena` contains rows and derived data; its owner returns it once the segment has been destroyed. It may be null
+  // for a segment whose rows are elsewhere (an archived one: `reader` fetches them). `heap_account`, if not null,
+  // tracks the memory outside the arenas of all segments.
   Segment(uint64_t first, uint32_t capacity, uint32_t row_bytes, uint8_t* arena, size_t arena_bytes,
           std::atomic<size_t>* heap_account);
   virtual ~Segment();
@@ -63,25 +63,26 @@ class Segment {
   uint64_t zone_low(uint32_t zone) const { return zones_[zone].low.load(std::memory_order_relaxed); }
   uint64_t zone_high(uint32_t zone) const { return zones_[zone].high.load(std::memory_order_relaxed); }
   uint32_t zones() const { return (capacity_ + kChunkRows - 1) / kChunkRows; }
-  // Over all rows so far.
+  // The minimum and maximum over all rows so far.
   uint64_t min_time() const { return min_time_.load(std::memory_order_relaxed); }
   uint64_t max_time() const { return max_time_.load(std::memory_order_relaxed); }
 
-  // Prefetches, step by step, the data that a query will read: a query over many segments calls these for segments
-  // ahead, since each would otherwise cost half a dozen cache misses in a row. REQUIRES: the previous step was called
-  // long enough ago.
+  // These functions prefetch, step by step, the data that a query will read. A query over many segments calls them for
+  // segments ahead, since each segment would otherwise cost half a dozen cache misses in a row. REQUIRES: the previous
+  // step was called long enough ago.
   void prefetch_tables(uint64_t filter, std::span<const uint64_t> indexes) const;
   void prefetch_postings(uint64_t filter, std::span<const uint64_t> indexes) const;
   void prefetch_keys(uint64_t filter, std::span<const uint64_t> indexes) const;
 
   // Returns null if the filter never examined this segment.
   const FilterPostings* postings_of(uint64_t filter) const;
-  // Writer: the same, created if necessary, starting at offset `offset`. Returns null if there is no memory.
+  // Writer: returns the same, created if necessary, starting at `offset`. Returns null if there is no memory.
   FilterPostings* open_postings(uint64_t filter, uint32_t offset);
-  // Writer. Returns false if there is no memory: the postings are then unchanged and must be abandoned.
+  // Writer: appends offsets. Returns false if there is no memory; the postings are then unchanged and must be
+  // abandoned.
   bool append_postings(FilterPostings* postings, const uint32_t* offsets, uint32_t count);
 
-  // Returns null until the index `id` is built here.
+  // Returns null until the index with this ID is built here.
   const Postings* index_of(uint64_t id) const {
     const Postings* postings = indexes_[id % kMaxIndexes].load(std::memory_order_acquire);
     return postings != nullptr && postings->index == id ? postings : nullptr;
@@ -90,14 +91,15 @@ class Segment {
     indexes_[postings->index % kMaxIndexes].store(postings, std::memory_order_release);
   }
 
-  // The segment is full, and all indexes of that time are built: later changes are limited to indexes added later.
+  // True once the segment is full and all indexes of that time are built: only indexes that are added later still
+  // change it.
   std::atomic<bool> complete{false};
   // Reads the rows of an archived segment.
   class RowSource {
    public:
     virtual ~RowSource() = default;
     // Returns a buffer with the rows of the zones selected by the bits of `wanted`, at their positions; valid as long
-    // as the pointer. Null if they can't be read.
+    // as the pointer. Returns null if they can't be read.
     virtual std::shared_ptr<const uint8_t> rows(uint64_t wanted) = 0;
   };
   std::unique_ptr<RowSource> source;

@@ -7,7 +7,7 @@
 namespace tapline::multilog {
 namespace {
 
-// Up to this many rows are evaluated one by one: setting up a chunk's columns and bits would take longer.
+// Up to this many rows are evaluated one by one, since setting up a chunk's columns and bits would take longer.
 constexpr uint32_t kFewRows = 8;
 
 }  // namespace
@@ -64,7 +64,7 @@ void WriterLog::remove_before(uint64_t position) {
     std::atomic<Segment*>* place = place_of(row / shared_.segment_rows);
     Segment* segment = place == nullptr ? nullptr : place->load(std::memory_order_relaxed);
     if (segment == nullptr) continue;
-    // Earlier readers can still find the segment: it leaves the directory only once they have finished.
+    // Earlier readers can still find the segment, so it leaves the directory only once they have finished.
     shared_.epochs->retire([this, place, segment] {
       Segment* expected = segment;
       place->compare_exchange_strong(expected, nullptr, std::memory_order_release);
@@ -156,7 +156,7 @@ void WriterLog::keep_keys(const Pipeline& pipeline, uint32_t count) {
       buffer.index = stage.index.id;
       buffer.count = 0;
     }
-    // Keys are kept only if they cover all rows, starting with the first.
+    // Keys are kept only if they cover all rows since the first.
     if (buffer.count != offset_) continue;
     const size_t key_bytes = stage.index.column.key_bytes(), wanted = shared_.segment_rows * key_bytes;
     if (buffer.keys.size() != wanted) buffer.keys.resize(wanted);
@@ -166,14 +166,14 @@ void WriterLog::keep_keys(const Pipeline& pipeline, uint32_t count) {
   }
 }
 
-// Runs once per segment and pipeline: from here on each filter and aggregate covers all rows of this writer.
+// Runs once per segment and pipeline. From here on, each filter and aggregate covers all rows of this writer.
 void WriterLog::open_stages(const Pipeline& pipeline) {
   auto begin = [this](std::atomic<uint64_t>& covered_from) {
     if (covered_from.load(std::memory_order_relaxed) == kNotYet) covered_from.store(next_, std::memory_order_release);
   };
   for (const Pipeline::Stage& stage : pipeline.stages) {
     begin(stage.filter->covered_from[number_]);
-    // If there is no memory for postings, readers scan.
+    // If there is no memory for postings, readers scan the rows.
     if (!stage.filter->everything) (void)segment_->open_postings(stage.filter->id, offset_);
     for (const auto& aggregate : stage.aggregates)
       begin(aggregate->per_writer[number_].load(std::memory_order_acquire)->covered_from);

@@ -1,17 +1,18 @@
 // The log of one writer: segments in order, and the tail, which is the number of rows.
 //
 // Publication protocol. A writer takes rows in pieces of at most 1024. For each piece, in this order:
-//   1. copies the rows behind the tail, widens the zone maps, keeps the keys of indexed columns for itself
+//   1. copies the rows behind the tail, widens the zone maps, keeps the keys of indexed columns
 //   2. appends to the postings of filters, then changes the aggregates' buckets (each marked with the tail to come)
 //   3. stores tail_ (release)
 // A reader loads tail_ (acquire) and then sees all earlier changes to rows, zone maps, postings, buckets and directory,
-// and uses nothing beyond: rows and postings are cut at the tail, buckets that are ahead of it are not used. So
-// everything it reads is the same prefix of this writer's rows. Writers share nothing that is written per row: one that
-// is stopped at any point delays neither the others nor any reader; its rows since its last store stay unseen until it
-// continues. Readers may not rely on an order between rows of different writers, except by their timestamps.
+// and uses nothing beyond: rows and postings are cut at the tail, and buckets that are ahead of it are not used. So
+// everything that it reads shows the same prefix of this writer's rows. Writers share nothing that is written per row:
+// a writer that is stopped at any point delays neither the others nor any reader, and its rows since its last store
+// stay invisible until it continues. Readers may not rely on an order between rows of different writers, except by
+// their timestamps.
 //
-// The one writer thread may call append(), and nothing else. Any thread that holds a pin may call the rest, except
-// remove_…() and replace(), which are for the storage thread only.
+// The one writer thread may call append(), and nothing else. Any thread that holds a pin may call the other functions,
+// except remove_…() and replace(), which are for the storage thread only.
 #pragma once
 
 #include <array>
@@ -34,7 +35,7 @@ namespace tapline::multilog {
 
 struct AppendResult {
   uint64_t accepted = 0;
-  // Number of rows at the end of the batch that were refused for lack of memory. They are counted in dropped().
+  // The number of rows at the end of the batch that were refused for lack of memory. They are counted in dropped().
   uint64_t dropped = 0;
 };
 
@@ -47,16 +48,16 @@ class WriterLog {
     Epochs* epochs;
     std::atomic<const Pipeline*>* pipeline;
     uint32_t segment_rows;
-    // Bytes outside arenas, and their limit.
+    // The bytes outside arenas, and their limit.
     std::atomic<size_t>* heap_bytes;
-    // Rung when a writer took memory for a segment, or found none.
+    // Rung when a writer has taken memory for a segment, or has found none.
     Doorbell* storage;
   };
   WriterLog(const Shared& shared, uint32_t number, uint64_t first);
   ~WriterLog();
   WriterLog(const WriterLog&) = delete;
 
-  // Writer. `rows` are packed one after the other.
+  // Writer: appends rows, which are packed one after the other.
   AppendResult append(const uint8_t* rows, uint64_t count);
 
   // Positions are counted from the writer's first row.
@@ -65,11 +66,11 @@ class WriterLog {
   uint32_t number() const { return number_; }
   uint32_t segment_rows() const { return shared_.segment_rows; }
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
-  // Largest time of any row.
+  // The largest time of any row.
   uint64_t newest_time() const { return newest_time_.load(std::memory_order_acquire); }
-  // The segment with the row `position`. Null if it was removed, or is unreadable.
+  // The segment with the row `position`; null if it was removed or is unreadable.
   Segment* segment_at(uint64_t position) const;
-  // As find(), but without reading the segment, which may be a later one that has taken the slot.
+  // Does the same without reading the segment, which may therefore be a later one that has taken the slot.
   const Segment* peek_at(uint64_t position) const;
 
   // Storage thread: removes the rows before `position`, the beginning of a segment, for later readers.
@@ -124,15 +125,15 @@ class WriterLog {
   std::atomic<uint64_t> dropped_{0};
   std::array<std::atomic<Directory*>, 1024> directories_{};
 
-  // Private to the writer.
+  // The members below are for the writer only.
   uint64_t next_;
   Segment* segment_ = nullptr;
-  uint32_t offset_ = 0;  // in segment_
-  // The pipeline whose filters have postings in segment_; 0: none yet.
+  uint32_t offset_ = 0;  // position in segment_
+  // The serial of the pipeline whose filters have postings in segment_; 0: none yet.
   uint64_t opened_ = 0;
   ChunkScratch scratch_;
   std::vector<ChunkBits> dependent_bits_;
-  // Rows that find_sets() found for each stage, if it has run in the current search.
+  // The rows that find_sets() found for each stage, if it has run in the current search.
   std::vector<ChunkBits> set_bits_;
   std::vector<uint64_t> found_in_;
   uint64_t search_ = 0;
@@ -142,7 +143,8 @@ class WriterLog {
   PostingsBuilder builder_;
 };
 
-// The keys of an index over a whole segment, and its postings; also for indexes that are added later.
+// Extracts the keys of an index over a whole segment, and builds its postings. Also used for indexes that are added
+// later.
 const Postings* build_postings(const Schema& schema, const Index& index, const uint8_t* rows, uint32_t count,
                                const void* keys, PostingsBuilder* builder, Segment* segment);
 

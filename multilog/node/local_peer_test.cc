@@ -12,7 +12,7 @@ namespace {
 
 constexpr uid_t kNobody = 65534;
 
-// A listening socket of loopback, and connections to it.
+// Tests with a listening socket on loopback, and connections to it.
 class LocalPeerTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -34,7 +34,7 @@ class LocalPeerTest : public ::testing::Test {
     EXPECT_EQ(::connect(client, address(&address_), sizeof address_), 0);
     return client;
   }
-  // The other end of the next connection, in gRPC's notation.
+  // Accepts the next connection. Returns its other end in gRPC's notation.
   std::string accept(int* accepted) {
     sockaddr_in peer = {};
     socklen_t size = sizeof peer;

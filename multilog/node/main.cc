@@ -1,4 +1,4 @@
-// tapline-multilog: captures packets, keeps their headers, and answers queries over gRPC.
+// tapline-multilog: captures packets, keeps their headers, and serves queries over gRPC.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -59,7 +59,7 @@ Status capture(HostNode* node, PacketSource* source, Reporter* reporter, const s
   return status;
 }
 
-// Without a source, headers come from a monitor.
+// If there is no source, headers come from a monitor.
 Status serve(const NodeConfig& config, HostNode* node, PacketSource* source, Reporter* reporter,
              const std::atomic<bool>& stop_requested) {
   std::shared_ptr<grpc::ServerCredentials> credentials;

@@ -1,8 +1,8 @@
-// MAXSEQ, the aggregate of Confluo's Figure 2: the progress of a TCP sender, and its time.
+// MAXSEQ, the aggregate of Confluo's Figure 2: the progress of a TCP sender, and the time of that progress.
 //
-// Outputs: SEQ, the sequence number behind the greatest segment so far, and TS, that segment's time. With it,
-// retransmissions are "payload_bytes > 0 && seq < SEQ && time > TS + delay". Meant to be grouped by flow and direction:
-// group_by flow, src_port.
+// Outputs: SEQ, the sequence number after the greatest segment so far, and TS, that segment's time. Retransmissions are
+// then "payload_bytes > 0 && seq < SEQ && time > TS + delay". It is intended for groups by flow and direction: group_by
+// flow, src_port.
 //
 // Numbers that wrap count as greater if they are ahead by less than 2^31; segments around the moment of wrapping
 // may be mistaken for retransmissions.

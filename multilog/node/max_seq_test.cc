@@ -40,7 +40,7 @@ TEST_F(MaxSeqTest, IsTheEndAndTimeOfTheGreatestSegment) {
   add(state_, 1100, 100, 3);  // arrives late
   add(state_, 9000, 0, 4);    // an acknowledgement
   expect(state_, 1400, 2);
-  add(state_, 1300, 100, 5);  // retransmitted: it was seen earlier
+  add(state_, 1300, 100, 5);  // a retransmission, since it was seen earlier
   expect(state_, 1400, 2);
   add(state_, 1300, 100, 1);  // another writer, which saw the packet earlier
   expect(state_, 1400, 1);

@@ -21,7 +21,7 @@ struct NodeOptions {
   uint32_t writers = 2;
   uint32_t frame_bytes = HeaderLayout::kMaxFrameBytes;
   uint32_t telemetry_hops = 0;
-  // Rows have the names of their packets' taps; `taps` are those of the source.
+  // True if rows have the names of their packets' taps; `taps` are those of the source.
   bool tap_names = false;
   std::vector<Tap> taps;
   size_t memory_bytes = size_t{1} << 30;
@@ -38,11 +38,11 @@ class HostNode {
   static Result<std::unique_ptr<HostNode>> make(const NodeOptions& options);
   ~HostNode();
 
-  // Captures until the source ends, or `stop` is set; by then the writers have taken everything captured. The log
-  // continues to answer. REQUIRES: called once, and headers don't come from elsewhere.
+  // Captures until the source ends or `stop` is set, and the writers have taken everything captured. The log continues
+  // to serve queries. REQUIRES: called once, and headers don't come from elsewhere.
   void run(PacketSource* source, const std::atomic<bool>* stop);
 
-  // Stops the writers, before the log is closed. Rows waiting in a monitor's rings are left for the next node.
+  // Stops the writers before the log is closed. Rows waiting in a monitor's rings are left for the next node.
   void stop_writers();
 
   // Changes the capture settings from now on. Returns kInvalid for an invalid filter.
@@ -51,9 +51,9 @@ class HostNode {
   const std::string& name() const { return name_; }
   const HeaderLayout& layout() const { return layout_; }
   MultiLog& log() { return *log_; }
-  // Increases with each start.
+  // A number that increases with each start.
   uint64_t incarnation() const { return incarnation_; }
-  // Run is over: captured() and the log no longer change.
+  // True once run() is over, so that captured() and the log no longer change.
   bool ended() const { return ended_.load(std::memory_order_acquire); }
   // packets = the log's rows, if it was empty, + rows in rings + sum of dropped
   CaptureTotals captured() const;

@@ -13,7 +13,7 @@
 namespace tapline::multilog {
 namespace {
 
-// Names in the peer's certificate: its subject's common name and DNS alternative names.
+// Returns the names in the peer's certificate: its subject's common name and DNS alternative names.
 std::vector<std::string> names_of(const grpc::AuthContext& peer) {
   std::vector<std::string> names;
   for (const char* property : {GRPC_X509_CN_PROPERTY_NAME, GRPC_PEER_DNS_PROPERTY_NAME}) {
@@ -22,7 +22,7 @@ std::vector<std::string> names_of(const grpc::AuthContext& peer) {
   return names;
 }
 
-// Checks each call's certificate and header before the call is answered. Thread-safe.
+// Checks each call's certificate and header before the call is served. Thread-safe.
 class CallCheck final : public grpc::AuthMetadataProcessor {
  public:
   CallCheck(std::vector<std::string> names, std::vector<std::string> tokens, Warn warn)

@@ -1,7 +1,7 @@
 // Access control of the node. Callers are processes of the node's user on this machine (node_server) or clients over
 // TLS, which present a token, a certificate of the configured authorities and names, or both if both are configured.
 //
-// A port that other machines can reach requires TLS and one of the two, since the node's answers contain other users'
+// A port that other machines can reach requires TLS and one of the two, since the node's responses contain other users'
 // packets.
 #pragma once
 
@@ -27,7 +27,7 @@ struct AccessConfig {
 // Receives a sentence for the operator. Thread-safe.
 using Warn = std::function<void(const std::string&)>;
 
-// Returns kUsage if files are missing for that address, or if one is set without the others.
+// Returns kUsage if the address requires files that are not set, or if one is set without those that it requires.
 Status validate_access(const AccessConfig& config, const std::string& listen);
 
 // Reads the files; `warn` is called for refused calls. REQUIRES: validate_access() found no error.

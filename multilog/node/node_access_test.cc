@@ -28,7 +28,7 @@ TEST(NodeAccess, SettingsThatRequireEachOther) {
         AccessConfig{.client_ca = "ca"}, AccessConfig{"c", "k", "t", "", {"control"}}})
     EXPECT_EQ(validate_access(wrong_config, "127.0.0.1:7400").exit_code(), 2);
   EXPECT_EQ(validate_access(none, "0.0.0.0:7400").exit_code(), 2);
-  EXPECT_EQ(validate_access(tls, "0.0.0.0:7400").exit_code(), 2) << "without a token, any client would be answered";
+  EXPECT_EQ(validate_access(tls, "0.0.0.0:7400").exit_code(), 2) << "without a token, any client would get a response";
   EXPECT_EQ(validate_access({"c", "k", "", "", {"control"}}, "0.0.0.0:7400").exit_code(), 2);
 }
 

@@ -1,4 +1,4 @@
-// Alerts of a node as its clients receive them.
+// Tests the alerts of a node as its clients receive them.
 #include <vector>
 
 #include "multilog/node/node_client_fixture.h"
@@ -82,13 +82,13 @@ TEST_F(NodeAlertsTest, KeepsAlertsForClientsThatAttachLater) {
   capture();
   const uint64_t incarnation = describe().incarnation();
   std::vector<v1::NodeAlert> first = alerts(attach_after(0, 99));
-  ASSERT_GT(first.size(), 1u) << "of another incarnation: all";
+  ASSERT_GT(first.size(), 1u) << "an alert of another incarnation: all are sent";
   for (size_t i = 0; i < first.size(); ++i) {
     EXPECT_EQ(first[i].number(), i + 1);
     EXPECT_EQ(first[i].trigger_number(), i + 1);
   }
   std::vector<v1::NodeAlert> repeated_alerts = alerts(attach_after(incarnation, 1));
-  ASSERT_EQ(repeated_alerts.size(), first.size() - 1) << "those after the first";
+  ASSERT_EQ(repeated_alerts.size(), first.size() - 1) << "the alerts after the first one";
   EXPECT_EQ(repeated_alerts[0].SerializeAsString(), first[1].SerializeAsString());
   EXPECT_EQ(describe().last_alert(), first.size());
   v1::AttachRequest only_new;

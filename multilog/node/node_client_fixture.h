@@ -1,4 +1,5 @@
-// A node with a server on a socket file, called over gRPC as its clients do; packets come from a bundled capture.
+// A node with a server on a socket file, which is called over gRPC as by its clients. Packets come from a bundled
+// capture.
 #pragma once
 
 #include <grpcpp/grpcpp.h>

@@ -15,7 +15,7 @@
 namespace tapline::multilog {
 
 struct NodeConfig : InputConfig {
-  // Directory into which a monitor puts headers; replaces an input.
+  // The directory into which a monitor writes headers; replaces an input.
   std::string headers_from;
 
   // The part of the packets that is kept.
@@ -25,7 +25,7 @@ struct NodeConfig : InputConfig {
   uint32_t telemetry_hops = 0;
   bool tap_names = false;
   std::string hash_key_file;
-  // The contents of that file, once it has been read.
+  // The contents of the file, once it has been read.
   HashKeys hash_keys;
 
   // Settings of the log.

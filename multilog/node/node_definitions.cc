@@ -1,4 +1,4 @@
-// The definitions of a node, and its capture settings.
+// Implements the definitions of a node, and its capture settings.
 #include <functional>
 #include <set>
 #include <string>

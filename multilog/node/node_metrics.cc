@@ -25,7 +25,7 @@ class Collector final : public prometheus::Collectable {
   explicit Collector(HostNode* node) : node_(node) {}
 
   std::vector<MetricFamily> Collect() const override {
-    const bool ended = node_->ended();  // read first: later values are then final
+    const bool ended = node_->ended();  // read first, so that later values are final
     const CaptureTotals captured_totals = node_->captured();
     const MultiLog::Statistics log = node_->log().statistics();
     const TriggerStatistics triggers = node_->log().trigger_statistics();
@@ -41,9 +41,9 @@ class Collector final : public prometheus::Collectable {
         {metric(captured_totals.packets)});
     add("rows_total", "Headers appended to the log", MetricType::Counter, {metric(log.appended)});
     add("dropped_total", "Packets without a row, by reason", MetricType::Counter, std::move(dropped));
-    add("capture_ended", "1 once a capture file is read and each packet is a row or dropped", MetricType::Gauge,
+    add("capture_ended", "1 once a capture file has been read and each packet is a row or dropped", MetricType::Gauge,
         {metric(ended ? 1 : 0)});
-    add("removed_rows_total", "Rows evicted for lack of memory, or for their age", MetricType::Counter,
+    add("removed_rows_total", "Rows evicted for lack of memory or because of their age", MetricType::Counter,
         {metric(log.removed)});
     add("memory_bytes", "Memory of rows, derived data and aggregates", MetricType::Gauge,
         {metric(log.segment_bytes + log.heap_bytes + log.aggregate_bytes)});

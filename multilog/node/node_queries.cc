@@ -1,4 +1,4 @@
-// Answers queries from a node's rows.
+// Evaluates queries on a node's rows.
 #include <algorithm>
 
 #include "multilog/headers/pcapng_writer.h"
@@ -49,7 +49,7 @@ class RowSender {
   v1::RowBatch batch_;
 };
 
-// Each writer's first rows, for finding the earliest: a writer's rows are in the order of capture.
+// Each writer's first rows, among which the earliest are found: a writer's rows are in the order of capture.
 struct FirstRows {
   std::vector<uint8_t> bytes;
   std::vector<std::pair<uint64_t, size_t>> by_time;  // time, and position in `bytes`
@@ -160,7 +160,7 @@ grpc::Status NodeService::aggregate(const v1::AggregateRequest& request, v1::Agg
     if (!value.ok()) return to_grpc(value.status());
     fill(*value, schema, function.group_by, reply);
     if (reply->ByteSizeLong() <= kMaxReplyBytes) return grpc::Status::OK;
-    return {grpc::StatusCode::RESOURCE_EXHAUSTED, "the answer has more than 4 MB: request fewer groups"};
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED, "the response has more than 4 MB: request fewer groups"};
   }
   auto value = log.read_aggregate(request.stored(), *snapshot, spec.time_low, spec.time_high);
   if (!value.ok()) return to_grpc(value.status());

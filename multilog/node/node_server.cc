@@ -21,15 +21,15 @@ using grpc::ServerContext;
 // Coordinators have two or three calls each, users one for each unanswered query.
 constexpr size_t kMaxCalls = 256;
 
-// The time for calls that are active when the node ends.
+// The time that calls get which are active when the node ends.
 constexpr std::chrono::seconds kTimeout(1);
 
 grpc::Status too_many() {
   return {grpc::StatusCode::RESOURCE_EXHAUSTED,
-          "the node answers " + std::to_string(kMaxCalls) + " calls already; try again when one has ended"};
+          "the node already serves " + std::to_string(kMaxCalls) + " calls; try again when one has ended"};
 }
 
-// Work of the network thread once gRPC has completed an operation, or failed.
+// The work of the network thread once gRPC has completed an operation or failed.
 class Step {
  public:
   virtual ~Step() = default;
@@ -47,7 +47,7 @@ class StepOf final : public Step {
   void (Call::*done_)(bool);
 };
 
-// Shared by all calls. Only the network thread may use it, except `workers`.
+// The state that all calls share. Only the network thread may use it, except `workers`.
 struct Calls {
   explicit Calls(NodeService* answering) : node(answering), workers(kMaxCalls) {}
 
@@ -59,11 +59,11 @@ struct Calls {
   uint16_t own_users_port = 0;  // the port that refuses this host's other users; 0: there is none
 };
 
-// Empty if the caller is authorised.
+// Returns the reason for a refusal; empty if the caller is authorised.
 std::optional<grpc::Status> refusal_of(const Calls& calls, const ServerContext& context) {
   if (calls.own_users_port == 0 || is_own_user(context.peer(), calls.own_users_port)) return {};
   return grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
-                      "without --token-file the node answers only processes of its user and of root");
+                      "without --token-file, the node serves only processes of its user and of root");
 }
 
 // Handles one unary call, then deletes itself; another object waits for the next call.
@@ -179,7 +179,7 @@ class StreamingCall final : public NodeStream<Reply> {
       over_{this, &StreamingCall::over}, finished_{this, &StreamingCall::finished};
 };
 
-// One coordinator's stream: reads a command, writes the response, reads the next.
+// One coordinator's stream: reads a command, writes the response, and reads the next command.
 class SnapshotsCall {
  public:
   explicit SnapshotsCall(Calls* calls) : calls_(calls), session_(calls->node) {
@@ -253,7 +253,7 @@ void wait_for_calls(Calls* calls) {
 
 }  // namespace
 
-// The network thread and the services it runs.
+// The network thread and the services that it runs.
 class NodeServer::Network {
  public:
   explicit Network(NodeService* service) : calls_(service) {}
@@ -284,7 +284,8 @@ class NodeServer::Network {
     }
     drain();
   }
-  // REQUIRES: the server has been shut down, so that later events in the queue belong to active calls.
+  // Marks the end of new calls in the queue. REQUIRES: the server has been shut down, so that later events in the queue
+  // belong to active calls.
   void takes_no_more() { no_more_calls_.Set(calls_.queue.get(), std::chrono::system_clock::now(), this); }
 
  private:

@@ -1,9 +1,9 @@
-// The node's gRPC server: one thread reads and writes the network and answers the coordinators' snapshots itself; every
-// other call has a dedicated thread while it lasts.
+// The node's gRPC server: one thread reads from and writes to the network, and handles the coordinators' snapshots
+// itself; every other call has a dedicated thread while it lasts.
 //
 // There is one network thread because two that wait for the same connections wake each other at every message: gRPC's
-// own thread pools took three futexes and two rounds of epoll a message, and twice the CPU time. A snapshot freezes the
-// view of all nodes' readers until the last node has answered, so its responses wait for no thread.
+// own thread pools needed three futexes and two rounds of epoll per message, and twice the CPU time. A snapshot freezes
+// the view of all nodes' readers until the last node has responded, so its responses wait for no thread.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -18,7 +18,7 @@ namespace tapline::multilog {
 
 class NodeServer {
  public:
-  // On a TCP port of loopback without TLS only the user identifies the caller.
+  // On a loopback TCP port without TLS, only the user identifies the caller.
   enum class Callers { kAll, kOwnUser };
 
   // Returns null if the node can't listen on that address, or the credentials don't match each other.

@@ -1,4 +1,4 @@
-// Tests clients that are slow, disconnect, or are numerous: the node must keep serving the others.
+// Tests clients that are slow, disconnect or are numerous: the node must continue to serve the others.
 #include "multilog/node/node_server.h"
 
 #include <list>
@@ -40,7 +40,7 @@ TEST_F(NodeServerTest, SnapshotsOverOneStream) {
     EXPECT_EQ(response.refused().code(), grpc::StatusCode::FAILED_PRECONDITION);
     context.TryCancel();
   }
-  // The coordinator has disconnected: another one may freeze long before the minute is over.
+  // The coordinator has disconnected, so another one may freeze long before the minute is over.
   v1::FreezeReply frozen;
   for (int i = 0; i < 1000 && frozen.id() == 0; ++i) {
     frozen = freeze(60'000'000'000, &status);
@@ -73,8 +73,8 @@ class EndlessSource final : public PacketSource {
   std::atomic<int> left_;
 };
 
-// A client that reads nothing for a while of a response of megabytes blocks no other work: packets become rows, other
-// calls are answered, and finally the client has every row of its snapshot.
+// A client that stops reading a response of megabytes for a while blocks no other work: packets become rows, other
+// calls get responses, and finally the client has every row of its snapshot.
 TEST_F(NodeServerTest, ASlowClientOfAHugeResponse) {
   constexpr int kRows = 60'000;
   EndlessSource source(kRows);
@@ -126,7 +126,7 @@ TEST_F(NodeServerTest, AClientThatDisconnects) {
   EXPECT_GT(count_rows(request_for("")), 0u);
 }
 
-// No deadlock if an alert is delivered while its aggregate is being defined and other calls arrive.
+// There is no deadlock if an alert is delivered while its aggregate is being defined and other calls arrive.
 TEST_F(NodeServerTest, AlertsDuringChangesOfDefinitions) {
   constexpr int kRounds = 100, kTriggers = 8;
   v1::Definition count, many;
@@ -212,7 +212,7 @@ TEST_F(NodeServerTest, MoreCallsThanTheMaximum) {
   EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
-// A node that ends during calls ends them, and does not wait for a slow one.
+// A node that stops during calls ends them, and does not wait for a slow one.
 TEST_F(NodeServerTest, EndsDuringActiveCalls) {
   capture();
   grpc::ClientContext attached, coordinator;

@@ -46,7 +46,7 @@ void NodeService::on_alert(const multilog::Alert& alert) {
   changed_.notify_all();
 }
 
-// Formats its keys for people. Called under the lock.
+// Formats a group's keys for people. REQUIRES: the caller holds the lock.
 void NodeService::name_group(const multilog::Alert& alert, v1::NodeAlert* named) const {
   const auto is_it = [&](const v1::Definition& definition) {
     return definition.has_trigger() && definition.trigger().name() == alert.trigger;
@@ -62,9 +62,9 @@ void NodeService::name_group(const multilog::Alert& alert, v1::NodeAlert* named)
   }
 }
 
-// Neither this nor its callers may hold the lock.
+// REQUIRES: no caller holds the lock.
 void NodeService::fill_counters(v1::NodeCounters* counters) {
-  counters->set_capture_ended(node_->ended());  // read first: later values are then final
+  counters->set_capture_ended(node_->ended());  // read first, so that later values are final
   const CaptureTotals captured_totals = node_->captured();
   const MultiLog::Statistics log = node_->log().statistics();
   counters->set_packets(captured_totals.packets);

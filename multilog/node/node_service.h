@@ -1,5 +1,5 @@
-// Implements the node's calls (schema/multilog.proto) on node_server's threads: none of them ever touches the packet
-// path.
+// Implements the node's calls (schema/multilog.proto) on node_server's threads: none of these threads ever touches the
+// packet path.
 #pragma once
 
 #include <chrono>
@@ -53,16 +53,16 @@ class NodeService final {
   HostNode* node_;
   // Serialises define(), remove() and set_up_capture(). Taken before `mutex_`.
   std::mutex changing_;
-  // Guards the members below. The log is never called with it held: alerts come from a thread that holds locks of the
-  // log.
+  // Guards the members below. The log is never called while it is held, because alerts come from a thread that holds
+  // locks of the log.
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;
   // Each attached client receives from here at its own pace.
   KeptAlerts alerts_;
-  // The definitions, in order and as given; those of a loaded log come first.
+  // The definitions, in order and as given; definitions of a loaded log come first.
   std::vector<v1::Definition> definitions_;
-  // The definition that is being added to the log: its trigger may alert before the log has accepted it.
+  // The definition that is being added to the log, whose trigger may alert before the log has accepted it.
   v1::Definition coming_;
 };
 

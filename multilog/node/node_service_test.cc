@@ -1,4 +1,4 @@
-// Tests a node's answers as its clients see them.
+// Tests a node's responses as its clients see them.
 #include "multilog/node/node_service.h"
 
 #include <arpa/inet.h>
@@ -108,7 +108,7 @@ TEST_F(NodeServiceTest, AScopeIsAppliedAtTheNode) {
   const uint64_t within = count_rows(request_for("dst_port == 7000"));
   ASSERT_GT(within, 0u);
   ASSERT_LT(within, count_rows(request_for("")));
-  // The text is for nodes that take no trees.
+  // The text is for nodes that do not accept trees.
   v1::QueryRequest request = request_for("true");
   *request.mutable_scope() = tree_of(*node_, "dst_port == 7000");
   EXPECT_EQ(count_rows(request), within);
@@ -134,8 +134,8 @@ TEST_F(NodeServiceTest, AScopeIsAppliedAtTheNode) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-// Neither a value of an aggregate nor its existence can be learnt: by its name, by the name of its output, or by an
-// error.
+// Neither the value nor the existence of an aggregate can be learned: not by its name, by the name of its output, or by
+// an error.
 TEST_F(NodeServiceTest, AScopedFilterNamesNoAggregates) {
   ASSERT_EQ(define(stored_sum("theirs")).error_message(), "");
   capture();
@@ -215,7 +215,7 @@ TEST_F(NodeServiceTest, PcapngHasEveryRow) {
   }
   EXPECT_TRUE(reader->Finish().ok());
   EXPECT_EQ(packets, count_rows(request_for("protocol == TCP")));
-  // An independent reader, which shares nothing with the writer.
+  // An independent reader, which shares no code with the writer, reads the file.
   const std::string path = address_.substr(5) + ".pcapng";
   FILE* out = std::fopen(path.c_str(), "w");
   ASSERT_EQ(std::fwrite(file.data(), 1, file.size(), out), file.size());

@@ -1,5 +1,5 @@
-// The output of a call that answers with many messages. Independent of gRPC, so that a handler does not know its
-// threads.
+// The output of a call whose response consists of many messages. Independent of gRPC, so that a handler does not depend
+// on its threads.
 #pragma once
 
 namespace tapline::multilog {
@@ -9,13 +9,13 @@ class NodeStream {
  public:
   virtual ~NodeStream() = default;
 
-  // Waits until the client can be sent more. Returns false if it has disconnected.
+  // Waits until more can be sent to the client. Returns false if the client has disconnected.
   virtual bool write(const Reply& reply) = 0;
 
-  // Sent with the status of the call, in one piece; nothing is written after it.
+  // Writes a message that is sent together with the call's status. Nothing is written after it.
   virtual void write_last(Reply reply) = 0;
 
-  // The client has disconnected, or its deadline has passed.
+  // True if the client has disconnected or its deadline has passed.
   virtual bool is_cancelled() const = 0;
 };
 

@@ -15,8 +15,8 @@ class NodeWorkers {
   // Waits until all calls have returned.
   ~NodeWorkers();
 
-  // Runs the call on an idle thread, or a new one. Returns false, without running it, if `most` calls are active
-  // already.
+  // Runs the call on an idle thread or a new one. Returns false, without running it, if the maximum number of calls is
+  // already active.
   bool run(std::function<void()> call);
 
  private:

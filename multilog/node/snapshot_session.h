@@ -1,4 +1,4 @@
-// Algorithm 1, host side, over one stream of a coordinator: its freezes end with the stream.
+// The host's side of Algorithm 1 over one stream of a coordinator, whose freezes end with the stream.
 #pragma once
 
 #include "multilog/node/node_service.h"
@@ -12,7 +12,7 @@ class SnapshotSession {
   SnapshotSession(const SnapshotSession&) = delete;
   SnapshotSession& operator=(const SnapshotSession&) = delete;
 
-  // Never waits.
+  // Executes a command without waiting.
   void execute(const v1::SnapshotCommand& command, v1::SnapshotAnswer* response);
 
  private:

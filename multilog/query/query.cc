@@ -6,11 +6,11 @@
 namespace tapline::multilog {
 namespace {
 
-// Rows ahead that are prefetched while one is checked.
+// The number of rows that are prefetched while one is checked.
 constexpr size_t kPrefetchAhead = 12;
 // Reading an entry of a list of offsets takes 0.7 ns, an uncached row about 20.
 constexpr size_t kLongerList = 32;
-// Offsets per cache line, and how many of them are prefetched in a long list.
+// The number of offsets per cache line, and the number that is prefetched in a long list.
 constexpr uint32_t kLineOffsets = 32;
 constexpr uint32_t kOffsetsAhead = 512;
 constexpr uint32_t kBitWords = kMaxSegmentRows / 64;
@@ -26,7 +26,7 @@ bool may_hold(const Leaf& leaf, const Postings& postings) {
          });
 }
 
-// Runs of offsets in the postings that satisfy the leaf: visit(first, last) of postings.offsets.
+// Visits the runs of offsets in the postings that satisfy the leaf: visit(first, last) of postings.offsets.
 template <typename Visit>
 void for_each_run(const Leaf& leaf, const Postings& postings, Visit&& visit) {
   if (leaf.mask == ~uint64_t{0}) {
@@ -99,7 +99,7 @@ bool SegmentMatcher::choose(const Clause& clause, const Segment& segment) {
 }
 
 void SegmentMatcher::prefetch_offsets(const Segment& segment) const {
-  // A few lines; the CPU's prefetcher continues from there.
+  // Only a few lines are prefetched; the CPU's prefetcher continues from there.
   constexpr uint32_t kLines = 4;
   if (plan_->stored != nullptr) return;
   for (const Clause& clause : plan_->lookups) {
@@ -220,7 +220,7 @@ bool SegmentMatcher::candidates_of_archived(Segment* segment, uint32_t begin, ui
 
 void SegmentMatcher::by_index(const Segment& segment, std::vector<uint16_t>* out) {
   const std::vector<Clause>& clauses = plan_->lookups;
-  if (clauses.size() == 1) return clause_offsets(segment, clauses[0], out);  // Estimate has chosen
+  if (clauses.size() == 1) return clause_offsets(segment, clauses[0], out);  // estimate() has made the choices
   Bits all(kBitWords, 0);
   for (const Clause& clause : clauses) {
     choose(clause, segment);
@@ -230,7 +230,7 @@ void SegmentMatcher::by_index(const Segment& segment, std::vector<uint16_t>* out
   offsets_of(all, out);
 }
 
-// REQUIRES: choices_ are those of the clause.
+// REQUIRES: choices_ has the choices of the clause.
 void SegmentMatcher::clause_offsets(const Segment& segment, const Clause& clause, std::vector<uint16_t>* out) {
   out->clear();
   const Choice& driver = choices_[0];
@@ -272,7 +272,7 @@ void SegmentMatcher::intersect_with(const Choice& choice, std::vector<uint16_t>*
     both_[kept] = offset;
     kept += get(marks_, offset);
   }
-  // Many marks are cleared faster in one go than one by one.
+  // Many marks are cleared faster all at once than one by one.
   if (offsets->size() < kBitWords / 4) {
     for (const uint16_t offset : *offsets) marks_[offset / 64] = 0;
   } else {
@@ -358,8 +358,8 @@ void Cursor::count(SegmentMatcher::Way way) {
   statistics_.unreadable += way == SegmentMatcher::Way::kUnreadable;
 }
 
-// Half a dozen misses in a row per segment would take longer than its rows, so they are spread over the segments
-// before.
+// Half a dozen misses in a row per segment would take longer than its rows, so they are spread over the preceding
+// segments.
 void Cursor::prefetch_segments(const Snapshot::View& view) const {
   const uint64_t size = view.log->segment_rows();
   const uint64_t filter = plan_->stored != nullptr ? plan_->stored->id : 0;

@@ -1,11 +1,10 @@
-// Queries over a snapshot: streams the rows that satisfy an expression, within a time range.
+// Runs queries over a snapshot: streams the rows that satisfy an expression within a time range.
 //
 // Uses, in each segment, the cheapest of:
 //   stored   the postings of a stored filter that is part of the query
 //   index    for each clause of the disjunctive normal form: the indexed comparison with the fewest rows, intersected
-//            with the other indexed ones, the rest checked on the rows; clauses united as bits
-//   scan     1024 rows at a time, by columns (expr/chunk_program.h)
-//   skip     if zone maps or an index show that there are no matches
+//   with the other indexed ones; the rest is checked on the rows, and clauses are united as bits scan     1024 rows at
+//   a time, by columns (expr/chunk_program.h) skip     if zone maps or an index show that there are no matches
 // Rows come by writer, then by position; the order between writers is arbitrary.
 #pragma once
 
@@ -23,23 +22,24 @@ namespace tapline::multilog {
 
 inline constexpr uint64_t kAllTime = ~uint64_t{0};
 
-// A compiled query. Immutable. Beyond a stored filter's postings, rows are scanned for `expression`, which is the
+// A compiled query. Immutable. Rows outside a stored filter's postings are scanned for `expression`, which is the
 // complete condition.
 struct QueryPlan {
   Schema schema;
   std::shared_ptr<const Expression> expression;
-  // The filter whose postings are part of the response, and the additional condition to check on its rows (null: none).
+  // The filter whose postings are part of the result, and the additional condition to check on its rows (null if there
+  // is none).
   std::shared_ptr<Filter> stored;
   std::shared_ptr<const Expression> residual;
   uint64_t time_low = 0, time_high = kAllTime;  // both inclusive
-  // Unset if there are too many clauses.
+  // The normal form; unset if there are too many clauses.
   std::optional<std::vector<Clause>> clauses;
   // The clauses for index lookups: comparisons of indexed fields of over 8 bytes are composed of their parts.
   std::vector<Clause> lookups;
   std::vector<Index> indexes;
   Expression::Values values;
   ChunkProgram program;
-  // By writer number: only rows from here on. If empty, all rows.
+  // By writer number: the first position to read. If it is empty, all rows are read.
   std::vector<uint64_t> from;
 
   explicit QueryPlan(const Schema& s) : schema(s), program(schema) {}
@@ -54,7 +54,7 @@ bool same_clauses(const std::vector<Clause>& a, const std::vector<Clause>& b);
 struct QueryStatistics {
   uint64_t segments = 0, skipped = 0, by_filter = 0, by_index = 0, scanned = 0;
   uint64_t rows = 0;
-  // Segments that can't be read: their rows are missing from the response.
+  // The number of segments that can't be read, whose rows are missing from the result.
   uint64_t unreadable = 0;
 };
 
@@ -65,7 +65,7 @@ class SegmentMatcher {
 
   enum class Way : uint8_t { kSkip, kStored, kIndex, kScan, kUnreadable };
   // Puts the ascending offsets of the segment's matching rows in [begin, end) into `out`, which is cleared first;
-  // `rows` is set to the rows' memory, which `keep` may own. `stored_from`: the offset where the stored filter began.
+  // `rows` is set to the rows' memory, which `keep` may own. `stored_from` is the offset where the stored filter began.
   Way match(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out, const uint8_t** rows,
             std::shared_ptr<const uint8_t>* keep);
   // The method that match() would choose, and the approximate number of rows that it would check.
@@ -97,7 +97,7 @@ class SegmentMatcher {
   std::shared_ptr<const QueryPlan> plan_;
   ChunkScratch scratch_;
   Bits bits_, other_bits_;
-  // All 0 between calls.
+  // The marks, which are all 0 between calls.
   Bits marks_;
   std::vector<uint16_t> part_, both_;
   // The choices of the clause examined last.
@@ -111,8 +111,8 @@ class Cursor {
   Cursor(Snapshot snapshot, std::shared_ptr<const QueryPlan> plan);
 
   static constexpr size_t kBatchRows = 256;
-  // The next rows, at most kBatchRows, already prefetched; empty at the end. Pointers are valid until the next call;
-  // pointers to rows in memory (not archived) are valid as long as the cursor lives.
+  // Returns the next rows, at most kBatchRows, which are already prefetched; empty at the end. Pointers are valid until
+  // the next call; pointers to rows in memory (not archived) are valid as long as the cursor lives.
   std::span<const uint8_t* const> next();
   // The position of the i-th row of the last batch in its writer's log.
   uint32_t writer() const { return writer_; }

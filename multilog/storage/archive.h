@@ -1,11 +1,11 @@
-// An archived segment: one file, compressed by zones of 1024 rows so that a query fetches only those it needs, with the
-// postings of its indexes ready for use in the mapping.
+// An archived segment is one file, compressed by zones of 1024 rows, so that a query fetches only the zones that it
+// needs. The postings of its indexes can be used directly from the mapping.
 //
 //   | header | zone 0 … n-1 | index 0 … m-1 | crc of all this | compressed zones… | keys, starts, offsets per index… |
 //
 // A zone is its rows transposed to byte planes (all first bytes, all second bytes, …), then zstd. Each part has a
-// separate CRC-32C: a wrong one makes its rows unreadable and nothing else. docs/reference/multilog-files.md describes
-// the bytes.
+// separate CRC-32C: a wrong one makes only its own rows unreadable. docs/reference/multilog-files.md describes the
+// bytes.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,7 @@
 
 namespace tapline::multilog {
 
-// Decompressed rows of archived segments, the most recently used ones, up to a limit (rows that readers hold come on
-// top).
+// The most recently used decompressed rows of archived segments, up to a limit that excludes rows which readers hold.
 class ArchiveCache {
  public:
   explicit ArchiveCache(size_t bytes) : limit_(bytes) {}
@@ -31,7 +30,7 @@ class ArchiveCache {
     size_t bytes = 0;
     uint64_t zones = 0;  // the zones present
   };
-  // The entry of an owner, created if necessary.
+  // Returns the entry of an owner, and creates it if necessary.
   std::shared_ptr<Entry> get(const void* owner, size_t bytes);
   void drop(const void* owner);
 
@@ -47,7 +46,7 @@ class ArchiveCache {
   size_t bytes_ = 0;
 };
 
-// Encodes the file. `indexes` are those to be stored, with the names of their fields.
+// Encodes the file. `indexes` are the indexes to store, with the names of their fields.
 std::vector<uint8_t> encode_archive(const Segment& segment, uint32_t schema_crc, int compression_level,
                                     const std::vector<std::pair<std::string, const Postings*>>& indexes);
 
@@ -55,7 +54,7 @@ struct LoadedArchive {
   std::unique_ptr<Segment> segment;
   std::vector<std::pair<std::string, Postings>> indexes;
 };
-// A segment that reads its rows from the file. Returns kCorrupt if the header is not as written; `unreadable`, shared
+// Makes a segment that reads its rows from the file. Returns kCorrupt if the header is damaged; `unreadable`, shared
 // with the storage, counts zones that are found to be corrupt later.
 Result<LoadedArchive> load_archive(std::shared_ptr<const MappedFile> file, const std::string& path, uint32_t schema_crc,
                                    uint32_t row_bytes, std::shared_ptr<ArchiveCache> cache,

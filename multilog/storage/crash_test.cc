@@ -1,6 +1,6 @@
-// SIGKILL under load: a child process appends, and reports through a pipe which rows were promised to be durable. It is
-// killed at a random moment; the rows loaded afterwards must include those, and be a prefix of each writer's rows. Ten
-// kills per durability mode; MULTILOG_KILLS sets another number.
+// Tests SIGKILL under load: a child process appends, and reports through a pipe which rows were promised to be durable.
+// It is killed at a random moment. The rows loaded afterwards must include the promised ones, and be a prefix of each
+// writer's rows. Ten kills per durability mode; MULTILOG_KILLS sets another number.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), using the instruction of x86-64-v2.
+// Computes CRC-32C (Castagnoli) with the instruction of x86-64-v2.
 #pragma once
 
 #include <nmmintrin.h>

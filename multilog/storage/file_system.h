@@ -1,4 +1,4 @@
-// The file system operations that storage needs: few enough that a test can simulate a disk that fills, fails or
+// The file system operations that storage needs: they are few enough for a test to simulate a disk that fills, fails or
 // forgets (testing/forgetful_file_system.h).
 #pragma once
 
@@ -13,12 +13,12 @@
 
 namespace tapline::multilog {
 
-// Written from front to back.
+// A file that is written from front to back.
 class File {
  public:
   virtual ~File() = default;
   virtual Status append(const void* data, size_t bytes) = 0;
-  // Makes the appended data durable. After an error nothing may be assumed about the file.
+  // Makes the appended data durable. After an error, nothing may be assumed about the file.
   virtual Status sync() = 0;
 };
 
@@ -38,7 +38,7 @@ class FileSystem {
   virtual Result<std::shared_ptr<const MappedFile>> map(const std::string& path) = 0;
   virtual Result<std::vector<std::string>> list(const std::string& directory) = 0;
   virtual Status make_directory(const std::string& directory) = 0;
-  // Renames atomically; durable after sync_directory().
+  // Renames atomically. The new name is durable after sync_directory().
   virtual Status rename(const std::string& from, const std::string& old_path) = 0;
   virtual Status remove(const std::string& path) = 0;
   virtual Status sync_directory(const std::string& directory) = 0;
@@ -46,7 +46,7 @@ class FileSystem {
 
 FileSystem* posix_file_system();
 
-// Creates `path` with the bytes atomically: written under another name, synced, renamed.
+// Creates a file with the bytes atomically: it is written under another name, synced and renamed.
 Status write_all(FileSystem* files, const std::string& directory, const std::string& name,
                  std::span<const uint8_t> bytes);
 

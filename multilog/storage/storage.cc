@@ -27,7 +27,7 @@ uint32_t crc_of(const Frame& frame, const uint8_t* rows) {
   return crc32c(rows, size_t{frame.rows} * frame.row_bytes, crc);
 }
 
-// "w3-00000012.wal"
+// Parses a name such as "w3-00000012.wal".
 bool parse_name(const std::string& name, uint32_t* writer, uint64_t* segment, std::string* suffix) {
   char rest[8] = {};
   unsigned w;
@@ -137,7 +137,7 @@ Status Storage::append_frames(const WriterLog& log, PerWriter* own_writer, uint6
   while (own_writer->written < end) {
     Segment* segment = log.segment_at(own_writer->written);
     if (segment == nullptr || segment->source != nullptr) {
-      // The segment was archived or removed meanwhile, so it needs no journal.
+      // The segment has been archived or removed in the meantime, so it needs no journal.
       own_writer->written = end;
       return {};
     }
@@ -193,7 +193,7 @@ void Storage::set_indexes(LoadedArchive* loaded_archive, const std::vector<Index
   }
 }
 
-// Removes oldest first, segment by segment, while they are too old or `bytes_over` is not yet freed.
+// Removes segments, the oldest first, while they are too old or `bytes_over` bytes have not been freed yet.
 Result<uint64_t> Storage::retain(WriterLog* log, uint64_t newest_time, uint64_t bytes_over) {
   PerWriter& own_writer = writers_[log->number()];
   uint64_t removed = 0, freed = 0;
@@ -228,7 +228,7 @@ void Storage::load(const Loader& loader, RecoveryReport* report) {
     if (!parse_name(name, &writer, &segment, &suffix)) continue;
     if (suffix == "seg") writers[writer].first.push_back(segment);
     if (suffix == "wal") writers[writer].second.push_back(segment);
-    // A file that was not renamed into place was never promised.
+    // Rows in a file that was not renamed into place were never promised.
     if (suffix == "seg.new" || suffix == "wal.new") (void)files_->remove(path(name)).ok();
     if (suffix == "seg" || suffix == "wal") last = std::max(last, writer + 1);
   }
@@ -273,7 +273,7 @@ void Storage::load_writer(uint32_t writer, const std::vector<uint64_t>& archives
     report->journal_rows += rows;
     if (rows < segment_rows_) break;
   }
-  // Rows after a gap in the journal are not a prefix: they are set aside, not used.
+  // Rows after a gap in the journal are not a prefix, so they are set aside and not used.
   for (const uint64_t journal : journals) {
     if (journal <= next) continue;
     report->problems.push_back({Code::kCorrupt, name_of(writer, journal, "wal") + " follows a gap; set aside"});
@@ -319,7 +319,7 @@ uint64_t Storage::load_journal(WriterLog* log, uint64_t segment, uint64_t positi
                        frame.rows <= kFrameRows && frame.first == position &&
                        bytes <= data.size() - offset - sizeof frame &&
                        crc_of(frame, data.data() + offset + sizeof frame) == frame.crc;
-    // A crash leaves a torn end; the data after it were never promised.
+    // A crash leaves a torn end. The data after it were never promised.
     if (!sound) {
       if (position == begin || data.size() - offset >= sizeof frame + bytes)
         report->problems.push_back({Code::kCorrupt, name + " is damaged at byte " + std::to_string(offset)});

@@ -6,10 +6,10 @@
 //
 // The guarantees of each mode after SIGKILL or a power cut, in addition to a prefix of each writer's rows in order:
 //   memory         nothing but archived segments
-//   interval       every row published `interval_ns` (plus one sync) before
+//   interval       every row published at least `interval_ns` (plus one sync) before
 //   group commit   every row for which commit() returned ok; commits that wait at the same time share a sync
-// A journal is written under another name, synced, and only then renamed into place, so at each moment one valid copy
-// of the promised rows exists. After a failed sync the file is abandoned and rewritten from memory. Functions are
+// A journal is written under another name, synced, and only then renamed into place, so one valid copy of the promised
+// rows exists at each moment. After a failed sync, the file is abandoned and rewritten from memory. Functions are
 // called by one thread at a time (MultiLog's maintenance lock).
 #pragma once
 
@@ -37,9 +37,9 @@ struct StorageOptions {
   // newest row.
   uint64_t retain_bytes = 0;
   uint64_t retain_ns = 0;
-  // zstd level for archived segments.
+  // The zstd level for archived segments.
   int compression_level = 1;
-  // Decompressed rows that are cached for further queries.
+  // The bytes of decompressed rows that are cached for further queries.
   size_t cache_bytes = size_t{64} << 20;
   FileSystem* files = nullptr;  // null: the real one
 };
@@ -47,7 +47,7 @@ struct StorageOptions {
 struct RecoveryReport {
   uint64_t rows = 0, segments = 0;
   uint64_t journal_rows = 0;
-  // Number of rows lost to damage, as far as gaps between positions show.
+  // The number of rows lost to damage, as far as gaps between positions show.
   uint64_t lost_rows = 0;
   // One entry for each file or definition that could not be used; all others were loaded.
   std::vector<Status> problems;
@@ -64,17 +64,17 @@ class Storage {
 
   struct Loader {
     std::function<WriterLog*(uint32_t writer, uint64_t first)> add_log;
-    // Takes the journal's rows through the writer's whole pipeline, so that filters and aggregates have them too.
+    // Passes the journal's rows through the writer's whole pipeline, so that filters and aggregates also have them.
     std::function<Status(WriterLog* log, const uint8_t* rows, uint64_t count)> append;
     std::function<std::vector<Index>()> indexes;
   };
   void load(const Loader& loader, RecoveryReport* report);
 
-  // Makes published rows durable. On an error no durable row is lost, and the next call tries again.
+  // Makes published rows durable. On an error, no durable row is lost, and the next call tries again.
   Status flush(const WriterLog& log);
   // Writes a complete segment's archive; later readers use it, and the segment's memory is freed.
   Status archive(WriterLog* log, Segment* segment, const std::vector<Index>& indexes);
-  // Removes segments beyond the limits of retention. Returns how many rows.
+  // Removes segments beyond the limits of retention. Returns the number of rows removed.
   Result<uint64_t> retain(WriterLog* log, uint64_t newest_time, uint64_t total_bytes_over);
   uint64_t archived_bytes() const { return archived_bytes_; }
 
@@ -101,7 +101,7 @@ class Storage {
   void load_writer(uint32_t writer, const std::vector<uint64_t>& archives, const std::vector<uint64_t>& journals,
                    const Loader& loader, RecoveryReport* report);
   bool load_segment(WriterLog* log, uint64_t segment, const Loader& loader, RecoveryReport* report);
-  // Takes rows from the journal of a segment, continuing at `position`.
+  // Loads rows from the journal of a segment, continuing at `position`.
   uint64_t load_journal(WriterLog* log, uint64_t segment, uint64_t position, const Loader& loader,
                         RecoveryReport* report);
   static void set_indexes(LoadedArchive* loaded_archive, const std::vector<Index>& indexes);

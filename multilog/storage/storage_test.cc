@@ -1,4 +1,4 @@
-// Durability against a disk that forgets (power cuts), fills and fails; archived segments, damage, retention.
+// Tests durability on a disk that forgets (power cuts), fills and fails; archived segments, damage and retention.
 #include "multilog/storage/storage.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ class StorageTest : public testing::Test {
     EXPECT_TRUE(opened.ok()) << opened.status().to_string();
     return std::move(*opened);
   }
-  // If memory is full, the test itself makes room in `log`: there is no storage thread here.
+  // If memory is full, the test makes room in `log`, since there is no storage thread here.
   static void append(MultiLog* log, Writer* writer, uint64_t count) {
     std::vector<PaperRow> rows;
     for (uint64_t i = 0; i < count; ++i)
@@ -42,8 +42,8 @@ class StorageTest : public testing::Test {
     ASSERT_TRUE(log->maintain().ok());
     ASSERT_EQ(writer->append(bytes_of(rows.data() + accepted), count - accepted).accepted, count - accepted);
   }
-  // Checks that the rows of all writers are just those appended, in order, starting with the first kept one. Returns
-  // how many are unreadable.
+  // Checks that the rows of all writers are exactly those appended, in order, starting with the first one kept. Returns
+  // the number of unreadable rows.
   static uint64_t check_rows(const MultiLog& log) {
     auto cursor = log.query({});
     std::map<uint32_t, uint64_t> next;
@@ -126,7 +126,7 @@ TEST_F(StorageTest, MemoryIsBoundedByArchivingAndQueriesSeeAll) {
   EXPECT_EQ(
       log->aggregate({.time_low = 1000 * 200, .time_high = 1000 * 299}, {.function = "COUNT"})->values[0].as_double(),
       100);
-  // An index that is added later is built over archived segments too.
+  // An index that is added later is also built over archived segments.
   ASSERT_TRUE(log->add_index("src_ip").ok());
   const double of_address =
       log->aggregate({.expression = "src_ip == 10.0.1.7"}, {.function = "COUNT"})->values[0].as_double();

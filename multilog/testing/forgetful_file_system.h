@@ -1,7 +1,7 @@
 // A disk in memory that forgets unsynced data, fills up, or fails. It simulates the effects of a power cut, which
 // SIGKILL does not have.
 //
-// A file's bytes are durable up to the last sync(); names are durable as of the last sync_directory(). crash() keeps
+// A file's bytes are durable up to the last sync(); names are durable up to the last sync_directory(). crash() keeps
 // the durable bytes of each file and a random part of the rest, possibly with a byte corrupted, and either state of the
 // directory.
 #pragma once
@@ -19,11 +19,11 @@ class ForgetfulFileSystem final : public FileSystem {
  public:
   explicit ForgetfulFileSystem(uint32_t seed) : random_(seed) {}
 
-  // Makes the disk full after that many more bytes.
+  // Makes the disk full after this number of further bytes.
   void set_room(uint64_t bytes) { room_ = bytes; }
   // Makes the next syncs fail.
   void fail_syncs(int count) { failing_syncs_ = count; }
-  // Flips a byte of a file whose name contains `part`. Returns false if there is none.
+  // Flips a byte of a file whose name contains `part`. Returns false if there is no such file.
   bool spoil(const std::string& part, size_t offset) {
     const std::lock_guard lock(mutex_);
     for (auto& [path, content] : names_) {

@@ -5,7 +5,7 @@
 namespace tapline::multilog {
 namespace {
 
-// Maximum number of windows that are computed from the log per evaluation of a trigger; the others wait.
+// Maximum number of windows that are computed from the log per evaluation of a trigger; further windows wait.
 constexpr int kOldWindows = 32;
 constexpr size_t kRememberedAlerts = 64;
 
@@ -67,24 +67,24 @@ struct TriggerEngine::Trigger {
   size_t next_alerted = 0;
 };
 
-// Triggers on one aggregate with the same window and period: the windows to evaluate are computed once for all, and a
-// test reads only its entry of `conditions`, which are contiguous, since a thousand objects on the heap would each be a
-// cache miss every millisecond.
+// Triggers on one aggregate with the same window and period. The windows to evaluate are computed once for all of them.
+// A test reads only its entry of `conditions`, which is contiguous, since each of a thousand objects on the heap would
+// cost a cache miss every millisecond.
 struct TriggerEngine::Group {
   uint32_t buckets = 1;
   bool early = false;
   uint64_t period_ns = 0, due_ns = 0;
-  // Touched buckets still to be evaluated; those that have left the ring.
+  // Touched buckets that have yet to be evaluated, and those that have left the ring.
   Pending pending, old;
   uint64_t completed = 0;  // windows that end in buckets below this were tested after their end; 0: none yet
   std::vector<SimpleCondition> conditions;
-  std::vector<std::unique_ptr<Trigger>> triggers;  // alongside
+  std::vector<std::unique_ptr<Trigger>> triggers;  // in the order of `conditions`
 };
 
 struct TriggerEngine::Window {
   uint64_t end = 0;  // the window's last bucket
   uint32_t buckets = 0;
-  bool known = false;  // false: the writer is ahead; try later
+  bool known = false;  // false if the writer is ahead: try later
   std::vector<Number> outputs;
   std::vector<tapline::multilog::Group> groups;
 };
@@ -209,7 +209,7 @@ uint64_t TriggerEngine::evaluate(uint64_t now_ns) {
     for (Group& group : watch->groups) {
       if (now_ns >= group.due_ns) {
         evaluate_group(snapshot, watch.get(), &group);
-        // Periods are aligned to multiples of themselves, so that a late evaluation doesn't shift the next.
+        // Evaluations are aligned to multiples of the period, so that a late one doesn't shift the next.
         group.due_ns = (now_ns / group.period_ns + 1) * group.period_ns;
       }
       next_due_ = std::min(next_due_, group.due_ns);
@@ -239,7 +239,7 @@ void TriggerEngine::evaluate_group(const Snapshot& snapshot, Watch* watch, Group
   if (!group->old.empty()) evaluate_old(snapshot, watch, group);
 }
 
-// `frontier`: the bucket that event time has reached.
+// `frontier` is the bucket that event time has reached.
 void TriggerEngine::evaluate_recent(const Snapshot& snapshot, Watch* watch, Group* group, uint64_t frontier) {
   Pending todo = group->pending;
   group->pending = {};

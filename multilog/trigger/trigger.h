@@ -1,10 +1,10 @@
 // Triggers: conditions on the value of an aggregate over a window of event time.
 //
-// A window is a whole number of the aggregate's buckets and slides by one bucket. How often a trigger is evaluated (its
-// period, wall clock) is independent of the window. Conditions that can only become truer while a window fills (> and
-// >=) are tested as rows arrive; others (< <= == !=) once event time has passed the window's end. Rows that come late,
-// or are replayed, cause their windows to be tested again, regardless of age: from the buckets, or, if those are gone,
-// from the log.
+// A window is a whole number of the aggregate's buckets and slides by one bucket. The period of a trigger's evaluation
+// (wall clock) is independent of the window. Conditions that stay true once they are true while a window fills (> and
+// >=) are tested as rows arrive; others (< <= == !=) once event time has passed the window's end. Rows that are late or
+// replayed cause their windows to be tested again, regardless of age: from the buckets or, if these are gone, from the
+// log.
 #pragma once
 
 #include <algorithm>
@@ -30,24 +30,24 @@ struct TriggerSpec {
   std::string aggregate;
   // A condition over the aggregate's outputs: "SUM > 1GB", "P99 >= 10ms && COUNT > 5".
   std::string condition;
-  // 0: one bucket. Rounded up to buckets.
+  // Rounded up to whole buckets; 0 means one bucket.
   uint64_t window_ns = 0;
   uint64_t period_ns = 1000000;
   Severity severity = Severity::kWarning;
-  // Suppresses a second alert (of the same group) for windows that end within this event time of an alerting one; 0:
-  // the length of a window.
+  // Suppresses a second alert (of the same group) for windows that end within this event time after a window with an
+  // alert; 0 means the length of a window.
   uint64_t cooldown_ns = 0;
 };
 
 struct Alert {
   std::string trigger;
   Severity severity = Severity::kWarning;
-  // Event time, [begin, end).
+  // The window in event time, [begin, end).
   uint64_t window_begin_ns = 0, window_end_ns = 0;
   // The aggregate's outputs, and the group's keys if it has groups.
   std::vector<Number> values;
   std::vector<uint64_t> group;
-  // Event time was more than one window length past the window's end when the alert was raised.
+  // True if event time was more than one window length past the window's end when the alert was raised.
   bool late = false;
 };
 
@@ -55,7 +55,7 @@ struct TriggerStatistics {
   uint64_t evaluations = 0;  // times a trigger was evaluated
   uint64_t windows = 0;
   uint64_t alerts = 0;
-  uint64_t suppressed = 0;  // by cooldown
+  uint64_t suppressed = 0;  // alerts suppressed by cooldown
 };
 
 // One thread evaluates; any thread adds, removes and reads statistics.
@@ -75,7 +75,7 @@ class TriggerEngine {
   Status remove(const std::string& name);
   bool uses(const std::string& aggregate);
   std::vector<TriggerSpec> list();
-  // Evaluates every trigger that is due at `now_ns` (wall clock). Returns when the next is due.
+  // Evaluates every trigger that is due at `now_ns` (wall clock). Returns the time when the next one is due.
   uint64_t evaluate(uint64_t now_ns);
   TriggerStatistics statistics();
 
