@@ -1,4 +1,4 @@
-// The accounting of one query in one lane: what went in, what came out, and why the rest did not.
+// The accounting of one query in one lane: its input, its output, and the reasons for the difference.
 //
 //   packets_in = packets_out + sum of dropped of unit packets
 //   tuples_in  = tuples_out  + sum of dropped of unit tuples
@@ -30,12 +30,12 @@ enum class Drop : uint8_t {
   kCaptureCorrupt,    // the packet at a damaged position of a capture file
   kQueueFull,         // tuples of batches for which the producer's queue had no room
   kDeliveryFailed,    // tuples of batches that the broker never acknowledged
-  kWorkerRingFull,    // packets that a parsing thread was too slow for
+  kWorkerRingFull,    // packets for which a parsing thread was too slow
   kOutputFull,        // tuples for which a slow reader of standard output left no room
   kRateFell,          // tuples of flows that a lower sampling rate left out after they had begun
-  kDuplicate,         // packets that were seen before, if duplicates are dropped
-  // Lost when the process died, reported by the next one.
-  kMonitorRestarted,        // packets not completely parsed, and those that arrived while no process listened
+  kDuplicate,         // packets that were already seen, if duplicates are dropped
+  // These were lost when the process died, and are reported by the next one.
+  kMonitorRestarted,        // packets not completely parsed, and packets that arrived while no process captured
   kMonitorRestartedTuples,  // tuples of batches that were not sent, or not acknowledged
   kMonitorRestartedFlows,   // connections that were followed
   kNoCredit,                // packets that arrived while this monitor had no credit of LIMIT Np, before it got more
@@ -44,7 +44,7 @@ enum class Drop : uint8_t {
 inline constexpr int kOwnDrops = 17;
 inline constexpr int kDropReasons = kOwnDrops + kDecodeOutcomes + kLossReasons;
 
-// Index of a reason among all kDropReasons.
+// The index of a reason among all kDropReasons.
 constexpr int index_of(Drop drop) { return static_cast<int>(drop); }
 constexpr int index_of(DecodeOutcome outcome) { return kOwnDrops + static_cast<int>(outcome); }
 constexpr int index_of(LossReason reason) { return kOwnDrops + kDecodeOutcomes + static_cast<int>(reason); }
@@ -62,7 +62,7 @@ struct Accounting {
   uint64_t bytes_in = 0;
   uint64_t tuples_in = 0;
   uint64_t tuples_out = 0;
-  // Packets of packets_out whose time is when they were polled. Counted for queries that measure queues.
+  // Packets of packets_out whose time is that of the poll. Counted for queries that measure queues.
   uint64_t packets_polled = 0;
   std::array<uint64_t, kDropReasons> dropped = {};
 
@@ -71,7 +71,7 @@ struct Accounting {
     packets_in += count;
     dropped[reason] += count;
   }
-  // Counts tuples that were made, or were to be made, and go nowhere.
+  // Counts tuples that were made, or should have been made, but are not delivered.
   void lose_tuples(int reason, uint64_t count) {
     tuples_in += count;
     dropped[reason] += count;
@@ -88,7 +88,7 @@ struct Accounting {
   friend bool operator==(const Accounting&, const Accounting&) = default;
 };
 
-// One lane's accounting of all packets, regardless of which query wanted them.
+// One lane's accounting of all packets, regardless of the queries that wanted them.
 //
 //   received = matched + unmatched + sum of undecodable + sum of lost + merged + held + repeated
 struct LaneAccounting {
@@ -101,9 +101,9 @@ struct LaneAccounting {
   std::array<uint64_t, kOwnDrops> lost = {};
   uint64_t merged = 0;  // fragments beyond the first of each datagram, which counts as one packet
   uint64_t held = 0;    // fragments whose datagram is not complete yet
-  // Packets that an earlier tap had shown: they count once, and go only to parsers that ask for all views.
+  // Packets that an earlier tap had shown. They count once, and go only to parsers that ask for all views.
   uint64_t repeated = 0;
-  // Packets that were forgotten before all taps could show them again: as many may have counted twice.
+  // Packets that were forgotten before all taps could show them again. The same number may have been counted twice.
   uint64_t forgotten_views = 0;
 
   bool balanced() const;
@@ -116,9 +116,9 @@ struct LaneAccounting {
 struct TapAccounting {
   uint64_t received = 0;
   uint64_t received_bytes = 0;
-  uint64_t passed = 0;    // to the queries' match, or to the reassembly of fragments
-  uint64_t repeated = 0;  // an earlier tap had shown them
-  // Taken frames only: a datagram that its fragments make undecodable is the lane's.
+  uint64_t passed = 0;    // packets passed to the queries' match or to the reassembly of fragments
+  uint64_t repeated = 0;  // packets that an earlier tap had shown
+  // For frames only: a datagram that its fragments make undecodable is counted by the lane.
   std::array<uint64_t, kDecodeOutcomes> undecodable = {};
   std::array<uint64_t, kOwnDrops> lost = {};
   uint64_t late = 0;  // received packets that arrived after one with a later time

@@ -14,9 +14,9 @@ inline int64_t read_clock(clockid_t id) {
   return now.tv_sec * kNsPerSecond + now.tv_nsec;
 }
 
-// For timeouts and pacing.
+// The clock for timeouts and pacing.
 inline int64_t monotonic_ns() { return read_clock(CLOCK_MONOTONIC); }
-// Since the epoch: packet time of live captures.
+// The time since the epoch, which is packet time in live captures.
 inline int64_t wall_ns() { return read_clock(CLOCK_REALTIME); }
 inline int64_t thread_cpu_ns() { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 

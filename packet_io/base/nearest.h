@@ -7,7 +7,8 @@
 
 namespace tapline {
 
-// "; did you mean 'http_get'?", or nothing if no word is near enough (at most a third of its letters wrong).
+// Returns "; did you mean 'http_get'?", or nothing if no word is near enough (at most a third of its letters are
+// wrong).
 std::string suggest_nearest(std::string_view word, std::span<const std::string> known);
 
 }  // namespace tapline

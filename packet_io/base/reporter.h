@@ -31,7 +31,7 @@ class Reporter {
 
  protected:
   Format format() const { return format_; }
-  // Writes a line, or several.
+  // Writes one or more lines.
   void write(const std::string& lines);
   // Writes a line for people. It names the program.
   void print(const std::string& text);

@@ -14,17 +14,17 @@ enum class Code : uint8_t {
   kOk,
   kUsage,       // wrong flags or configuration: exit code 2
   kInvalid,     // an input, expression, schema or option that can't be used
-  kNotFound,    // nothing has that name
-  kExists,      // the name is taken
+  kNotFound,    // nothing has this name
+  kExists,      // the name is already used
   kInUse,       // something else depends on it
   kResources,   // the host, or another server, lacks a required service
   kMemoryFull,  // the configured bound on memory is reached
   kDiskFull,    // nothing more can be made durable; stored data stays readable
   kIoError,     // the file system failed for another reason
-  kCorrupt,     // bytes on disk are not those that were written
+  kCorrupt,     // bytes on disk differ from those that were written
   kFrozen,      // the read tails are frozen by another caller
   kStopped,     // the log is closed
-  kInternal,    // a defect of Tapline
+  kInternal,    // a defect in Tapline
 };
 
 constexpr std::string_view name_of(Code code) {
@@ -66,13 +66,13 @@ class [[nodiscard]] Status {
         return "user";
     }
   }
-  // "invalid at 7: …"
+  // Formats a status as in "invalid at 7: …".
   std::string to_string() const {
     std::string text(name_of(code_));
     if (position_) text += " at " + std::to_string(*position_);
     return message_.empty() ? text : text + ": " + message_;
   }
-  // For people: the sentence without the name of the code, if there is one.
+  // The text for people: the sentence without the name of the code, if there is one.
   std::string sentence() const { return message_.empty() ? std::string(name_of(code_)) : message_; }
 
  private:
@@ -89,7 +89,7 @@ class [[nodiscard]] Result {
   Result(Status status) : status_(std::move(status)) {}  // NOLINT: meant to convert
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
-  // REQUIRES ok().
+  // REQUIRES: ok().
   T& operator*() { return *value_; }
   const T& operator*() const { return *value_; }
   T* operator->() { return &*value_; }

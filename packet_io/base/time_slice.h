@@ -1,4 +1,4 @@
-// The time slice that a thread asks the scheduler for.
+// Requests a thread's time slice from the scheduler.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ struct SchedulerAttributes {
   uint64_t period_ns = 0;
 };
 
-// Returns the attributes of the calling thread; nothing if the kernel does not report them.
+// Returns the attributes of the calling thread, or nothing if the kernel does not report them.
 std::optional<SchedulerAttributes> scheduler_attributes();
 
-// Asks for the shortest slice (Linux 6.12 and later; ignored by others): the calling thread then runs soon after it
-// wakes, without a larger share of the processor and without a privilege. For threads that empty a buffer of the
-// kernel, which with the default slice of some milliseconds can wait behind each of the other threads of a busy
-// machine.
+// Requests the shortest slice (Linux 6.12 and later; ignored by earlier versions): the calling thread then runs soon
+// after it wakes, without a larger share of the processor and without a privilege. This is for threads that empty a
+// buffer of the kernel. With the default slice of some milliseconds, they can wait behind each of the other threads of
+// a busy machine.
 void request_short_slice();
 
 }  // namespace tapline

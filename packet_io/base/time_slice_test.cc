@@ -20,7 +20,7 @@ bool kernel_has_slices() {
 }
 
 TEST(TimeSlice, ShortensTheSliceOfTheCallingThreadAndKeepsItsPriority) {
-  if (!kernel_has_slices()) GTEST_SKIP() << "threads can choose their slice from Linux 6.12 on";
+  if (!kernel_has_slices()) GTEST_SKIP() << "threads can choose their slice since Linux 6.12";
   const uint64_t before_ns = scheduler_attributes().value().runtime_ns;
   std::thread([] {
     ASSERT_EQ(setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 3), 0);

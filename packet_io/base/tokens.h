@@ -11,16 +11,16 @@ namespace tapline {
 // Reads the whole file that a flag names; kInvalid if it is empty or can't be read.
 Status read_named_file(const std::string& flag, const std::string& path, std::string* text);
 
-// Reads a PEM file, which must have a block of that kind: "CERTIFICATE" or "PRIVATE KEY".
+// Reads a PEM file, which must have a block of this kind: "CERTIFICATE" or "PRIVATE KEY".
 Status read_pem(const std::string& flag, const std::string& path, const std::string& kind, std::string* text);
 
-// Reads a file's lines as tokens: each has at least 16 characters that may stand in a header.
+// Reads a file's lines as tokens, each of which has at least 16 characters that are allowed in a header.
 Status read_tokens(const std::string& flag, const std::string& path, std::vector<std::string>* tokens);
 
-// Returns whether a header "authorization" has one of the tokens ("Bearer …"). Compares all of them.
+// True if a header "authorization" has one of the tokens ("Bearer …"). Compares all of them.
 bool has_token(const std::vector<std::string>& tokens, const std::string& authorization);
 
-// Takes as long for a wrong token as for a right one of the same length, regardless of where they differ.
+// Compares two tokens. The time does not depend on the position at which they differ.
 bool is_same_token(const std::string& wanted, const std::string& presented);
 
 }  // namespace tapline

@@ -1,7 +1,7 @@
 // Reads the bytes of a file in order, decompressed if necessary, through a window that only moves forward.
 //
 // The window is one buffer: [consumed | available | free]. fill() moves the available bytes to its front and reads more
-// behind them, so pointers into the window stay valid until the next fill(). Memory is bounded by the buffer (which
+// after them, so pointers into the window stay valid until the next fill(). Memory is bounded by the buffer (which
 // grows to the largest record, at most kMaxWindowBytes) and, for .zst, by the 128 MiB window of `zstd --long=27`.
 //
 // Not thread-safe.
@@ -18,14 +18,15 @@
 
 namespace tapline {
 
-// A source of bytes. read() returns how many bytes it wrote; 0 is the end or an error, which fault() tells apart.
+// A source of bytes. read() returns the number of bytes that it wrote; 0 means the end or an error, which fault()
+// distinguishes.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
   virtual size_t read(std::span<uint8_t> out) = 0;
   virtual CaptureFault fault() const = 0;
   virtual std::string fault_detail() const = 0;
-  // Bytes of the file itself read so far, and its size (0 if it has none, for example a pipe).
+  // The number of bytes of the file itself read so far, and its size (0 if it has none, like a pipe).
   virtual uint64_t file_position() const = 0;
   virtual uint64_t file_size() const = 0;
 };
@@ -42,7 +43,7 @@ class ByteWindow {
   explicit ByteWindow(std::unique_ptr<ByteSource> source);
 
   std::span<const uint8_t> available() const { return {buffer_.data() + begin_, end_ - begin_}; }
-  // Offset of available()[0] in the (decompressed) bytes.
+  // The offset of available()[0] in the (decompressed) bytes.
   uint64_t offset_bytes() const { return offset_bytes_; }
 
   // REQUIRES: count <= available().size().

@@ -14,22 +14,22 @@ enum class CaptureFault {
   kReadFailed,           // the operating system failed to read
   kEmpty,                // no bytes at all; a header without packets is fine
   kNotACapture,          // neither pcap nor pcapng
-  kUnsupportedVersion,   // a version that we do not know
-  kUnsupportedLinkType,  // no packet in it has a link type that we decode
-  kNoInterface,          // a selected interface is not in it
+  kUnsupportedVersion,   // an unknown version
+  kUnsupportedLinkType,  // no packet in it has a supported link type
+  kNoInterface,          // it lacks a selected interface
   kTruncated,            // ends within a record; earlier records are good
   kCorrupt,              // an impossible length or marker; earlier records are good
 };
 
 struct CaptureError {
   CaptureFault fault = CaptureFault::kNone;
-  // Position in the file, or in the decompressed bytes of a .zst.
+  // The position in the file, or in the decompressed bytes of a .zst.
   uint64_t offset_bytes = 0;
   // States what is wrong and what to do, beginning with the file's name.
   std::string message;
 
   explicit operator bool() const { return fault != CaptureFault::kNone; }
-  // True if what was read before the fault can be used.
+  // True if the packets before the fault can be used.
   bool partial() const { return fault == CaptureFault::kTruncated || fault == CaptureFault::kCorrupt; }
 };
 

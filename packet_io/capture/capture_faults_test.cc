@@ -73,7 +73,7 @@ TEST_F(CaptureFaultsTest, UnknownVersions) {
   EXPECT_EQ(read(pcapng.bytes()).error.fault, CaptureFault::kUnsupportedVersion);
 }
 
-// Cuts a file at every byte: the whole packets are returned, and the truncation is reported.
+// Cuts a file at every byte: whole packets are returned, and the truncation is reported.
 TEST_F(CaptureFaultsTest, CutAnywhere) {
   constexpr size_t kPcapHeader = 24, kPcapRecord = 16 + 7;
   Bytes whole_bytes = three_packets();
@@ -103,7 +103,7 @@ TEST_F(CaptureFaultsTest, PcapngCutAnywhere) {
 TEST_F(CaptureFaultsTest, CompressedCutAnywhereIsTruncatedAndKeepsEarlierPackets) {
   ByteWriter out;
   pcap_header(out);
-  // Too random to compress, so that zstd makes several blocks of it.
+  // The data are too random to compress, so that zstd makes several blocks of them.
   uint32_t state = 1;
   for (int i = 0; i < 400; ++i) {
     Bytes data(1000);
@@ -161,7 +161,7 @@ TEST_F(CaptureFaultsTest, NoPermission) {
   EXPECT_EQ(read_capture(path).error.fault, CaptureFault::kNoPermission);
 }
 
-// Changes any byte to any value: reading ends, and reads nothing outside the file (seen by the sanitizers).
+// Changes any byte to any value: reading ends, and reads nothing outside the file, as sanitizers verify.
 TEST_F(CaptureFaultsTest, EveryDamagedByteIsHandled) {
   for (const Bytes& whole_bytes : {three_packets(), three_packets_of_pcapng()}) {
     for (size_t offset = 0; offset < whole_bytes.size(); ++offset) {

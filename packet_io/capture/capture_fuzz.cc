@@ -21,7 +21,7 @@ namespace {
 
 // A pipe holds this much without a reader.
 constexpr size_t kMaxInputBytes = 65536;
-// Bounds the packets that a few compressed bytes can turn into.
+// Limits the packets that a few compressed bytes can expand to.
 constexpr size_t kMaxPackets = 20'000;
 
 struct SeenPackets {
@@ -81,7 +81,7 @@ SeenPackets read_piped(std::span<const uint8_t> bytes) {
   return read_all(ends[0]);
 }
 
-// Reads the packets alone; only the reader reports faults.
+// Reads only the packets, since only the reader reports faults.
 SeenPackets read_records(RecordFormat* format, std::span<const uint8_t> bytes) {
   SeenPackets seen;
   size_t wanted = 1;
@@ -105,7 +105,7 @@ SeenPackets read_records(RecordFormat* format, std::span<const uint8_t> bytes) {
 
 void check(std::span<const uint8_t> bytes) {
   SeenPackets whole = read_file(bytes);
-  // A pipe's buffers cost more than all the rest.
+  // A pipe's buffers cost more than everything else.
   if (bytes.size() % 4 == 0) require(whole == read_piped(bytes), "file and pipe differ");
   auto format = detect_format(bytes);
   if (!format || whole.packets >= kMaxPackets) return;

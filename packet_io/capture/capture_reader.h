@@ -17,7 +17,7 @@
 
 namespace tapline {
 
-// "FILE#INTERFACE" taken apart, unless a file has that whole name.
+// The parts of "FILE#INTERFACE", unless a file has that whole name.
 struct CaptureName {
   std::string path;
   std::string interface;  // empty: all
@@ -30,29 +30,29 @@ class CaptureReader {
   enum class Outcome : uint8_t {
     kPackets,
     kRefill,  // call refill(), which invalidates every packet's data, and read() again
-    kEnd,     // no more packets; error() says whether that is the file's real end
+    kEnd,     // no more packets; error() shows if that is the file's real end
   };
 
   // Opens a pcap or pcapng file, plain or compressed with Zstandard. On failure returns nullptr and fills in `error`.
   static std::unique_ptr<CaptureReader> open(const std::string& path, CaptureError* error);
 
-  // Skips the packets of all interfaces but these, given by name or number. On failure returns false and fills in
-  // `error`. Must precede read().
+  // Skips the packets of all interfaces but these, which are given by name or number. On failure returns false and
+  // fills in `error`. Must precede read().
   bool select(std::vector<std::string> interfaces, CaptureError* error);
 
-  // Returns the next packets, as many as fit and are available. REQUIRES: room for one.
+  // Returns the next packets, as many as fit and are available. REQUIRES: room for at least one.
   Outcome read(std::span<CapturedPacket> packets, size_t* count);
   void refill();
 
-  // REQUIRES: read() returned kEnd. kNone at the clean end of a file.
+  // The error; kNone at the clean end of a file. REQUIRES: read() returned kEnd.
   const CaptureError& error() const { return error_; }
   const std::string& path() const { return path_; }
   uint64_t packets() const { return packets_; }
   // Packets skipped because their interface (pcapng) has a link type that is not decoded.
   uint64_t unsupported_packets() const { return unsupported_packets_; }
-  // The number for one selected interface, by its index.
+  // The number of these packets for one selected interface, by its index.
   uint64_t unsupported_packets(uint8_t selected) const { return unsupported_of_[selected]; }
-  // Bytes read of the file itself, out of file_size_bytes(), which is 0 for pipes.
+  // The number of bytes read of the file itself, out of file_size_bytes(), which is 0 for pipes.
   uint64_t file_position_bytes() const { return window_.source().file_position(); }
   uint64_t file_size_bytes() const { return window_.source().file_size(); }
 
@@ -75,7 +75,7 @@ class CaptureReader {
   uint64_t packets_ = 0;
   uint64_t unsupported_packets_ = 0;
   std::array<uint64_t, RecordFormat::kMaxSelected> unsupported_of_ = {};  // by CapturedPacket::selected
-  // The last one of each kind.
+  // The last supported and the last unsupported link type.
   std::optional<uint16_t> supported_link_type_;
   uint16_t unsupported_link_type_ = 0;
   bool finished_ = false;

@@ -1,4 +1,4 @@
-// Link types by their numbers in capture files (www.tcpdump.org/linktypes.html), and those that we decode.
+// Link types by their numbers in capture files (www.tcpdump.org/linktypes.html), and the supported ones.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ enum CaptureLinkType : uint16_t {
 
 bool is_supported_link_type(uint16_t number);
 
-// "127 (802.11 with radiotap)", or only the number if the name is unknown.
+// Returns "127 (802.11 with radiotap)", or only the number if the name is unknown.
 std::string describe_link_type(uint16_t number);
 
-// The supported ones, for messages.
+// Lists the supported link types, for messages.
 const char* supported_link_types();
 
 }  // namespace tapline

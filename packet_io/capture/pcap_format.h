@@ -8,10 +8,10 @@
 
 namespace tapline {
 
-// Both byte orders, micro- and nanoseconds, and Kuznetzov's variant whose record header is 8 bytes longer.
+// Reads both byte orders, microseconds and nanoseconds, and Kuznetzov's variant, whose record header is 8 bytes longer.
 class PcapFormat final : public RecordFormat {
  public:
-  // Returns whether a file that begins with these 4 bytes has this format.
+  // True if a file that begins with these 4 bytes has this format.
   static bool matches(std::span<const uint8_t> head);
 
   Step next(std::span<const uint8_t> bytes, CapturedPacket* packet) override;
@@ -24,7 +24,7 @@ class PcapFormat final : public RecordFormat {
   ByteOrder order_;
   uint32_t record_header_bytes_ = 16;
   int64_t ns_per_fraction_ = 1000;
-  // Versions up to 2.3 wrote the two lengths in either order.
+  // True for versions up to 2.3, which wrote the two lengths in either order.
   bool lengths_may_be_swapped_ = false;
   uint16_t link_type_ = 0;
 };

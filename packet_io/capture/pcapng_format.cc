@@ -19,7 +19,7 @@ constexpr uint32_t kEnhancedPacket = 6;
 constexpr uint32_t kByteOrderMagic = 0x1a2b3c4d;
 constexpr size_t kSmallestBlockBytes = 12;
 constexpr size_t kSectionBytes = 28;
-// Limit for blocks that are read in one piece; others are skipped regardless of their length.
+// The limit for blocks that are read in one piece; others are skipped regardless of their length.
 constexpr uint32_t kLargestBlockBytes = 16 * 1024 * 1024;
 // A section that declares more is not a capture but an attack on memory.
 constexpr size_t kMaxInterfaces = 65536;
@@ -41,7 +41,7 @@ uint64_t power_of_ten(int exponent) {
 
 size_t padded(size_t bytes) { return (bytes + 3) & ~size_t{3}; }
 
-// Interfaces that a message lists.
+// The number of interfaces that a message lists.
 constexpr size_t kMaxNames = 16;
 
 std::string_view name_in(const uint8_t* value, uint16_t length) {
@@ -57,7 +57,7 @@ bool is_read_in_one_piece(uint32_t type) {
 }  // namespace
 
 TimestampScale TimestampScale::from(uint8_t resolution, int64_t offset_seconds) {
-  // Powers beyond these bounds have no nanosecond in 64 bits of ticks.
+  // With powers beyond these bounds, 64 bits of ticks do not reach a nanosecond.
   constexpr int kMaxDecimalPower = 28;
   constexpr int kMaxBinaryPower = 63;
   int power = resolution & 0x7f;
@@ -126,7 +126,7 @@ bool PcapngFormat::select(std::vector<std::string> interfaces) {
   return true;
 }
 
-// A name takes precedence: numbers are for interfaces that have none.
+// A name takes precedence, since numbers are for interfaces without a name.
 void PcapngFormat::select_interface(Interface* interface) {
   const std::string number = std::to_string(interfaces_.size());
   const std::string name(interface->name.empty() ? number : interface->name);

@@ -29,10 +29,10 @@ struct TimestampScale {
 
 class PcapngFormat final : public RecordFormat {
  public:
-  // Returns whether a file that begins with these 4 bytes has this format.
+  // True if a file that begins with these 4 bytes has this format.
   static bool matches(std::span<const uint8_t> head);
 
-  // A simple packet block has no timestamp: it gets that of the previous packet.
+  // A simple packet block has no timestamp, so it gets the timestamp of the previous packet.
   bool select(std::vector<std::string> interfaces) override;
   std::string missing_interface() const override;
   Step next(std::span<const uint8_t> bytes, CapturedPacket* packet) override;
@@ -43,7 +43,7 @@ class PcapngFormat final : public RecordFormat {
     uint16_t link_type = 0;
     uint32_t snapshot_bytes = 0;
     TimestampScale scale;
-    std::string_view name;  // valid while its block is
+    std::string_view name;  // valid as long as its block
     uint8_t selected = 0;
     bool skipped = false;
   };

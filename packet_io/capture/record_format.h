@@ -15,16 +15,16 @@
 
 namespace tapline {
 
-// One packet as captured. `data` points into the bytes that the format was given.
+// One packet as captured. `data` points into the bytes that were given to the format.
 struct CapturedPacket {
   const uint8_t* data = nullptr;
   uint32_t captured_bytes = 0;
-  // Length on the wire, at least captured_bytes.
+  // The length on the wire, at least captured_bytes.
   uint32_t wire_bytes = 0;
   int64_t time_ns = 0;
-  // A CaptureLinkType if we decode it, otherwise the file's number.
+  // A CaptureLinkType if it is supported, otherwise the file's number.
   uint16_t link_type = 0;
-  // Index of its interface among those selected.
+  // The index of its interface among those selected.
   uint8_t selected = 0;
 };
 
@@ -45,9 +45,9 @@ struct Step {
 // A run of consecutive packet records.
 struct PacketRun {
   size_t packets;
-  // Bytes of their records.
+  // The bytes of their records.
   size_t bytes;
-  // The step after them; kPacket if there was no room for more.
+  // The step after the packets; kPacket if there was no room for more.
   Step next;
 };
 
@@ -55,18 +55,19 @@ class RecordFormat {
  public:
   virtual ~RecordFormat() = default;
   static constexpr size_t kMaxSelected = 64;
-  // Skips the packets of all interfaces but these, each given by its name or, if it has none, by its number in its
-  // section. Returns false if the format has no interfaces. Must precede the first interface.
-  // REQUIRES: at most kMaxSelected names.
+  // Skips the packets of all interfaces but these, which are given by name or, if they have none, by number in their
+  // section. Returns false if the format has no interfaces. Must precede the first interface. REQUIRES: at most
+  // kMaxSelected names.
   virtual bool select(std::vector<std::string> /*interfaces*/) { return false; }
-  // Describes a selected interface that the file has not had so far, and those that it had; empty if there is none.
+  // Describes a selected interface that has not occurred in the file so far, and those that have; empty if there is
+  // none.
   virtual std::string missing_interface() const { return ""; }
   virtual Step next(std::span<const uint8_t> bytes, CapturedPacket* packet) = 0;
-  // Like next(), for as many consecutive packets as fit. Consumes a step that is not a packet, as next() does: only
-  // kNeed and kFault recur if the same bytes are given. REQUIRES: room for one.
+  // Does the same as next() for as many consecutive packets as fit. Consumes a step that is not a packet, as next()
+  // does: only kNeed and kFault recur if the same bytes are given. REQUIRES: room for at least one packet.
   virtual PacketRun next_run(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) = 0;
   CaptureFault fault() const { return fault_; }
-  // Describes the fault of the record at the front of the bytes last given.
+  // Describes the fault of the record at the beginning of the bytes last given.
   const std::string& detail() const { return detail_; }
 
  protected:
@@ -76,7 +77,8 @@ class RecordFormat {
     return {Step::kFault, 0};
   }
 
-  // next_run() of `format`. Calls its next() directly: a virtual call per packet costs more than reading the packet.
+  // Implements next_run() of `format`. Calls its next() directly, since a virtual call per packet costs more than
+  // reading the packet.
   template <typename Format>
   static PacketRun run_of(Format* format, std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) {
     PacketRun run = {0, 0, {Step::kPacket, 0}};
@@ -94,10 +96,10 @@ class RecordFormat {
   std::string detail_;
 };
 
-// Bytes that DetectFormat needs to see, if the file has as many.
+// The number of bytes that detect_format() needs, if the file has that many.
 constexpr size_t kMagicBytes = 4;
 
-// The format of files that begin with `head`, or nullptr.
+// Returns the format of files that begin with `head`, or nullptr.
 std::unique_ptr<RecordFormat> detect_format(std::span<const uint8_t> head);
 
 }  // namespace tapline

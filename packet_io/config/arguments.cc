@@ -29,7 +29,7 @@ Status unknown_flag(const std::string& flag, const ConfigTable& table, Actions a
   return Status::usage("there is no flag --" + flag + suggest_nearest(flag, known) + "; --help shows all");
 }
 
-// One flag taken apart: "--name value", "--name=value" or "--name".
+// The parts of one flag: "--name value", "--name=value" or "--name".
 struct Flag {
   std::string name;
   std::string value;
@@ -73,7 +73,7 @@ class FlagReader {
   size_t at_ = 0;
 };
 
-// Commas within parentheses separate no values: "link_load(link=1000000000,every=1ms),flow_rate".
+// Commas within parentheses do not separate values: "link_load(link=1000000000,every=1ms),flow_rate".
 std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts;
   bool inside = false;
@@ -99,7 +99,7 @@ Status set_from_flag(const ConfigKey& key, const Flag& flag) {
   return {};
 }
 
-// First pass: reads the file named by --config, and the action.
+// The first pass, which reads the file named by --config, and the action.
 Status read_config_file(std::span<const std::string> arguments, Actions actions, const ConfigTable& table,
                         std::string* chosen) {
   FlagReader reader(arguments);

@@ -20,15 +20,15 @@ struct ConfigKey {
   // The flag's argument: "FILE", "HOST:PORT"…; empty if it takes none.
   std::string_view argument;
   std::string_view help;
-  // Lists collect values: a flag may be repeated, YAML may have a sequence, and both may separate values by commas if
-  // `commas`, where those in parentheses are a part of a value.
+  // True for lists of values: a flag may be repeated, YAML may have a sequence and, if `commas` is true, both may
+  // separate values by commas; commas in parentheses are a part of a value.
   bool list = false;
   bool commas = false;
   // Sets one value from text. Returns an error message, or nothing.
   std::function<std::string(const std::string&)> set;
-  // Called before the first value is set: empties a list, resets any other key to its default.
+  // Called before the first value is set: empties a list, or resets any other key to its default.
   std::function<void()> clear;
-  // The values as text, one unless it is a list.
+  // Returns the values as text; there is one unless the key is a list.
   std::function<std::vector<std::string>()> get;
 };
 
@@ -59,18 +59,18 @@ struct CommandLineAction {
   std::string_view help;
 };
 
-// `arguments` excludes the program's name. --config is read first wherever it stands, so every flag overrides it; a
-// list given as flags replaces the file's list. `action` receives the one of `actions` that is given, if any.
+// `arguments` excludes the program's name. --config is read first, regardless of its position, so every flag overrides
+// it; a list given as flags replaces the file's list. `action` receives the one of `actions` that is given, if any.
 Status parse_arguments(std::span<const std::string> arguments, std::span<const CommandLineAction> actions,
                        const ConfigTable& table, std::string* action);
 // Returns a line for each setting, with its default, and for each action.
 std::string help_of(const ConfigTable& table, std::span<const CommandLineAction> actions);
 
-// Overwrites what the YAML names. Unknown and repeated keys and invalid values are errors that name the line, after
+// Sets the keys that the YAML names. Unknown and repeated keys and invalid values are errors that name the line, after
 // `where`.
 Status parse_yaml(const std::string& text, const std::string& where, const ConfigTable& table);
 Status load_yaml(const std::string& path, const ConfigTable& table);
-// The effective configuration as YAML, which parse_yaml() reads back unchanged.
+// Returns the effective configuration as YAML, which parse_yaml() reads back unchanged.
 std::string dump_yaml(const ConfigTable& table);
 
 }  // namespace tapline

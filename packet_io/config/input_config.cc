@@ -5,7 +5,8 @@
 namespace tapline {
 namespace {
 
-// Taps of capture files and interfaces. Those of --tap that can't be read are left out: the key was refused.
+// Returns the taps of capture files and interfaces. Texts of --tap that can't be parsed are left out, since the key was
+// refused.
 std::vector<Tap> named_taps(const InputConfig& input) {
   std::vector<Tap> taps;
   for (const std::string& file : input.pcap) taps.push_back({.source = file, .file = true});

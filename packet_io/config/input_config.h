@@ -23,15 +23,15 @@ struct InputConfig {
 };
 
 void add_input_keys(ConfigTable* table, InputConfig* input);
-// Adds the setting --tap alone.
+// Adds only the setting --tap.
 void add_tap_key(ConfigTable* table, std::vector<std::string>* tap);
 // Returns kUsage unless exactly one kind of input is given, with a speed that it supports.
 Status validate_input(const InputConfig& input);
 
-// The taps by number: those without a switch first, in the order given. A DPDK device or port is one tap.
+// Returns the taps by number: those without a switch first, in the order given. A DPDK device or port is one tap.
 // REQUIRES: validate_input() succeeded.
 std::vector<Tap> taps_of(const InputConfig& input);
-// The sources of all taps that are capture files, or that are interfaces of this host.
+// Return the sources of all taps that are capture files, or that are interfaces of this host.
 std::vector<std::string> files_of(const InputConfig& input);
 std::vector<std::string> interfaces_of(const InputConfig& input);
 

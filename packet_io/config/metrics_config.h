@@ -1,5 +1,5 @@
-// The settings of a program's metrics server. Its clients are any process on this host or, over TLS, holders of one of
-// its tokens. The settings are the same for every program that has metrics.
+// The settings of a program's metrics server. Its clients are any processes on this host or, over TLS, holders of one
+// of its tokens. The settings are the same for every program that has metrics.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ struct MetricsConfig {
 // `help` is the help text of --metrics.
 void add_metrics_keys(ConfigTable* table, MetricsConfig* config, std::string_view help);
 
-// Returns kUsage if the address needs files that are missing, or if one is given without the others. `clear` lists the
-// services that may go without TLS: "metrics" is this one.
+// Returns kUsage if the address requires files that are missing, or if one is given without the others. `clear` lists
+// the services that may be unencrypted; "metrics" is this one.
 Status validate_metrics(const MetricsConfig& config, const std::vector<std::string>& clear);
 
 }  // namespace tapline

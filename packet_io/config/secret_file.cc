@@ -7,7 +7,7 @@
 namespace tapline {
 namespace {
 
-// Larger than any secret and the white space around it; a device has no end.
+// This is larger than any secret and the white space around it. A device may have no end.
 constexpr size_t kMaxBytes = 4096;
 
 }  // namespace

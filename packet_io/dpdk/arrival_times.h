@@ -1,6 +1,6 @@
 // Reads the arrival times that the kernel stamped on packets. net_af_packet copies packets out of a ring that it shares
-// with the kernel, and drops the stamps. Without them all packets of a poll would have the time of the poll, up to a
-// millisecond late, and the fastest responses would seem to take no time.
+// with the kernel, and drops the stamps. Without them, all packets of a poll would have the time of the poll, which is
+// up to a millisecond late, and the fastest responses would seem to take no time.
 #pragma once
 
 #include <array>
@@ -15,25 +15,25 @@ struct tpacket2_hdr;
 
 namespace tapline {
 
-// Times of one queue's ring. Follows the driver, which takes frames in order, starting at the first.
+// The times of one queue's ring. Follows the driver, which takes frames in order, starting with the first.
 class ArrivalTimes {
  public:
   // A ring of TPACKET_V2 frames, which the driver owns.
   ArrivalTimes(const uint8_t* ring, size_t frame_bytes, size_t frames)
       : ring_(ring), frame_bytes_(frame_bytes), frames_(frames) {}
 
-  // Finds the ring number `queue` of these packet sockets; nothing if there is none.
+  // Finds ring number `queue` of these packet sockets. Returns nothing if there is none.
   static std::optional<ArrivalTimes> find(std::span<const int> sockets, uint16_t queue, size_t frame_bytes,
                                           size_t frames);
 
-  // Must precede asking the driver for up to `room` packets: afterwards the kernel may overwrite them.
+  // Must precede the request for up to `room` packets from the driver: afterwards, the kernel may overwrite the stamps.
   void look(uint16_t room);
   // Returns the time, since the epoch, of packet `index` of those that the driver then returned. If that is not the
   // expected packet, this and all later calls return nothing. A packet that arrived after look(), which can be long ago
-  // if this thread did not run meanwhile, gets its time from the header that the driver left in its frame; nothing if
-  // the kernel has wrapped around the ring since.
+  // if this thread did not run in the meantime, gets its time from the header that the driver left in its frame, or
+  // nothing if the kernel has wrapped around the ring since then.
   std::optional<int64_t> of(uint16_t index, uint32_t bytes);
-  // The driver returned that many packets.
+  // Records that the driver returned this number of packets.
   void took(uint16_t packets) { next_ = (next_ + packets) % frames_; }
 
  private:

@@ -50,7 +50,7 @@ TEST(ArrivalTimes, FollowsTheDriverAroundTheRing) {
   }
 }
 
-// A thread that is preempted between look() and the driver's poll finds many packets that arrived meanwhile.
+// A thread that is preempted between look() and the driver's poll finds many packets that have arrived in between.
 TEST(ArrivalTimes, PacketsAfterTheScanHaveTheirArrivalTime) {
   Ring ring;
   ArrivalTimes times(ring.memory(), kFrameBytes, kFrames);
@@ -72,7 +72,7 @@ TEST(ArrivalTimes, PacketsThatTheDriverLeavesAreReportedNextTime) {
   ring.write(0, 1, 0, 60);
   ring.write(1, 2, 0, 61);
   times.look(8);
-  times.took(1);  // it had no buffer for the second
+  times.took(1);  // it had no buffer for the second one
   ring.take(0);
   times.look(8);
   EXPECT_EQ(times.of(0, 61), 2 * kSecond);

@@ -56,7 +56,8 @@ class LogTail {
   std::string last_;
 };
 
-// Asks the kernel for the pages themselves: those in /proc/meminfo may be gone, or not available to this process.
+// Requests the pages themselves from the kernel, since those in /proc/meminfo may be gone or not available to this
+// process.
 bool hugepages_are_free(uint32_t memory_mib) {
   size_t bytes = size_t{memory_mib} << 20;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
@@ -65,7 +66,7 @@ bool hugepages_are_free(uint32_t memory_mib) {
   return true;
 }
 
-// "0@(0,1,5)": one logical core that may run on any core that this process may use.
+// Returns one logical core that may run on any core that this process may use, as in "0@(0,1,5)".
 std::string cores_of_this_process() {
   cpu_set_t cores;
   CPU_ZERO(&cores);

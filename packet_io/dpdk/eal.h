@@ -23,7 +23,7 @@ struct EalOptions {
 // running environment, whose memory stays as it is.
 Status start_eal(const EalOptions& options);
 
-// The last line that DPDK logged, as the end of an error; empty if there is none.
+// Returns the last line that DPDK logged, for the end of an error; empty if there is none.
 std::string eal_reason();
 
 }  // namespace tapline

@@ -16,9 +16,9 @@ namespace {
 // The largest frame that a packet buffer (with a 16-bit length) can hold and of which 64 fill whole pages.
 constexpr unsigned kFrameBytes = 65344;
 constexpr unsigned kFramesPerBlock = 64;
-// 960 frames, 60 MiB.
+// The blocks have 960 frames, 60 MiB.
 constexpr unsigned kBlocks = 15;
-// Size of the kernel's header in a frame (TPACKET2_HDRLEN without the address).
+// The size of the kernel's header in a frame (TPACKET2_HDRLEN without the address).
 constexpr unsigned kFrameHeaderBytes = 32;
 
 std::string interfaces() {

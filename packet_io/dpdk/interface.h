@@ -1,4 +1,4 @@
-// Checks a network interface before DPDK starts on it, so that we can word the errors.
+// Checks a network interface before DPDK starts on it, so that errors have Tapline's own words.
 #pragma once
 
 #include <functional>
@@ -11,22 +11,23 @@
 
 namespace tapline {
 
-// Fails if there is no such interface, or this process may not open packet sockets. Warns if it is down.
+// Fails if there is no such interface or this process may not open packet sockets. Warns if it is down.
 Status check_interface(const std::string& name, const std::function<void(const std::string&)>& warn);
 
-// The net_af_packet device that reads the interface. Frames hold the longest segment that GRO or TSO of a virtual link
-// commonly makes (45 full segments of 1500 bytes), since the driver silently truncates longer ones. `number` is unique
-// among the devices of a process.
+// Returns the net_af_packet device that reads the interface. Frames hold the longest segment that GRO or TSO of a
+// virtual link commonly makes (45 full segments of 1500 bytes), since the driver silently truncates longer ones.
+// `number` is unique among the devices of a process.
 std::string af_packet_device(const std::string& interface, unsigned queues, unsigned number);
 
-// Arrival times of the packets of one of its queues, given its sockets; nothing if they are not available.
+// Returns the arrival times of the packets of one of its queues, given its sockets, or nothing if they are not
+// available.
 std::optional<ArrivalTimes> af_packet_times(std::span<const int> sockets, uint16_t queue);
 
 // Returns the packets that the interface has received since it was created, as its driver counts them, before GRO
-// merges any. Searches this process's namespace; empty if there is no such interface.
+// merges any. Searches this process's namespace. Returns nothing if there is no such interface.
 std::optional<uint64_t> packets_on(const std::string& interface);
 
-// The size that a packet buffer needs for that device.
+// The size that a packet buffer needs for this device.
 unsigned af_packet_data_bytes();
 
 }  // namespace tapline

@@ -12,7 +12,8 @@ class KernelDrops {
  public:
   // Counts on these packet sockets from now on.
   void watch(std::vector<int> sockets) { sockets_ = std::move(sockets); }
-  // Packets dropped on them since the first call. Reading resets the kernel's counter, so only one object may read it.
+  // Returns the number of packets dropped on them since the first call. Reading resets the kernel's counter, so only
+  // one object may read it.
   uint64_t read();
 
  private:

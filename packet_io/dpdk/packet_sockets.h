@@ -5,7 +5,7 @@
 
 namespace tapline {
 
-// Descriptors, in the order of their numbers, which is that in which the driver opened them.
+// Returns the descriptors in the order of their numbers, in which the driver opened them.
 std::vector<int> packet_sockets();
 
 }  // namespace tapline

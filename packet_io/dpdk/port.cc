@@ -64,7 +64,7 @@ Status Port::start() {
   return {};
 }
 
-// Creates buffers for packets of `data_bytes` out of the port's share of half of the memory that DPDK may use.
+// Creates buffers for packets of `data_bytes` from the port's share of half of the memory that DPDK may use.
 Status Port::create_pool(unsigned data_bytes) {
   size_t fitting = (size_t{options_.memory_mib} << 19) / options_.ports / (data_bytes + kMbufOverheadBytes);
   auto mbufs = static_cast<unsigned>(std::clamp<size_t>(fitting, kFewestMbufs, kMaxMbufs));
@@ -118,7 +118,7 @@ Status Port::configure() {
       conf.rx_adv_conf.rss_conf = {rss_key.data(), static_cast<uint8_t>(key_bytes), types};
     }
   }
-  // Without a send queue, DPDK's memif endlessly takes its own empty buffers for received packets.
+  // Without a send queue, DPDK's memif endlessly mistakes its own empty buffers for received packets.
   const uint16_t fewest = is_memif(options_.vdev) ? options_.queues : uint16_t{0};
   for (uint16_t send_queues : {fewest, options_.queues}) {
     if (rte_eth_dev_configure(port_, options_.queues, send_queues, &conf) == 0) return {};

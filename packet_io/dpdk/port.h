@@ -22,8 +22,8 @@ struct PortOptions {
   std::string interface = {};
   std::string vdev = {};
   std::string pci_address = {};
-  // Receive queues, one per lane. Both directions of a flow arrive at the same queue: through a symmetric RSS key, or
-  // through the kernel's fan-out of packet sockets.
+  // The number of receive queues, one per lane. Both directions of a flow arrive at the same queue: through a symmetric
+  // RSS key, or through the kernel's fan-out of packet sockets.
   uint16_t queues = 1;
   bool may_use_hugepages = true;
   uint32_t memory_mib = 256;
@@ -45,12 +45,12 @@ class Port {
   Status start();
   void stop();
 
-  // Arrival times of a queue's packets; nothing if the port does not provide them.
+  // Returns the arrival times of a queue's packets, or nothing if the port does not provide them.
   std::optional<ArrivalTimes> times(uint16_t queue) const;
   uint16_t queues() const { return options_.queues; }
   // Receives up to `room` packets, which the caller must free.
   uint16_t receive(uint16_t queue, rte_mbuf** mbufs, uint16_t room);
-  // Losses of all queues together. One thread at a time.
+  // The losses of all queues together. One thread at a time may call it.
   PacketSource::Losses read_losses();
 
  private:

@@ -62,8 +62,8 @@ PacketSource::Burst PortSource::poll(std::span<RawPacket> packets) {
   return {mbuf_count_, false};
 }
 
-// The kernel stamps a packet before it shows it: meanwhile a later packet, or an idle time, may have been reported. A
-// clock that was set back is a different case: its time is used.
+// The kernel stamps a packet before it shows the packet. In the meantime, a later packet or an idle time may have been
+// reported. A clock that was set back is a different case, in which its time is used.
 int64_t PortSource::no_earlier(int64_t arrival_ns) {
   if (arrival_ns < sent_time_ns_ && sent_time_ns_ - arrival_ns < kLongestRaceNs) {
     ++late_;
@@ -72,7 +72,7 @@ int64_t PortSource::no_earlier(int64_t arrival_ns) {
   return sent_time_ns_ = arrival_ns;
 }
 
-// Later packets have later stamps than the beginning of the last poll(), or were shown late.
+// Later packets have stamps after the beginning of the last poll(), or were shown late.
 std::optional<int64_t> PortSource::idle_time_ns() const {
   return polled_at_ns_ == 0 ? std::nullopt : std::optional(polled_at_ns_ - bound_ns_);
 }

@@ -1,4 +1,4 @@
-// One figure about the monitor itself.
+// A metric of the monitor.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class MetricKind : uint8_t {
 };
 
 struct MetricFamily {
-  // Without the prefix "tapline_monitor_". Units in the name.
+  // The name without the prefix "tapline_monitor_"; it contains the unit.
   std::string_view name;
   std::string_view help;
   MetricKind kind;
@@ -27,7 +27,7 @@ struct MetricLabel {
   std::string value;
 };
 
-// Receives the figures of each family consecutively.
+// Receives the metrics of each family consecutively.
 using MetricVisitor =
     std::function<void(const MetricFamily& family, std::span<const MetricLabel> labels, double value)>;
 

@@ -40,15 +40,15 @@ using boost::system::error_code;
 
 constexpr int kMaxClients = 32;
 constexpr uint32_t kMaxRequestBytes = 8192;
-// Time limit for a client's handshake, request and response together.
+// The time limit for a client's handshake, request and response together.
 constexpr std::chrono::seconds kTimeout(5);
-// Pause before the next attempt when descriptors have run out.
+// The pause before the next attempt when descriptors have run out.
 constexpr std::chrono::milliseconds kPause(100);
 
 using Request = http::request<http::empty_body>;
 
-// Avoids Beast's serializer, which for two kinds of stream takes the compiler longer than the rest of the monitor's
-// largest file.
+// Formats a response without Beast's serializer, which for two kinds of stream takes the compiler longer than the rest
+// of the monitor's largest file.
 std::string response(http::status status, const std::string& headers, const std::string& body) {
   return "HTTP/1.1 " + std::to_string(static_cast<unsigned>(status)) + " " +
          std::string(http::obsolete_reason(status)) + "\r\n" + headers +
@@ -63,7 +63,7 @@ Status load_tls(const MetricsConfig& config, asio::ssl::context* tls) {
   SSL_CTX_set_min_proto_version(tls->native_handle(), TLS1_2_VERSION);
   // Forward secrecy and authenticated encryption only.
   SSL_CTX_set_cipher_list(tls->native_handle(), "ECDHE+AESGCM:ECDHE+CHACHA20");
-  // Each client connects once; one that asks for new keys again and again would only cost time.
+  // Each client connects once, and a client that repeatedly requests new keys would only cost time.
   SSL_CTX_set_session_cache_mode(tls->native_handle(), SSL_SESS_CACHE_OFF);
   tls->set_options(SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   // There is no way to ask for a password.
@@ -74,7 +74,7 @@ Status load_tls(const MetricsConfig& config, asio::ssl::context* tls) {
     return Status::invalid("--metrics-certificate " + config.certificate +
                            ": has no CERTIFICATE in PEM that can be read (" + error.message() + ")");
   tls->use_private_key_file(config.key, asio::ssl::context::pem, error);
-  // OpenSSL would keep keys of two kinds, so check that they match.
+  // OpenSSL would accept keys of two kinds, so this checks that key and certificate match.
   if (error || SSL_CTX_check_private_key(tls->native_handle()) != 1)
     return Status::invalid("--metrics-key " + config.key +
                            ": has no PRIVATE KEY in PEM that can be read and fits --metrics-certificate");
@@ -147,7 +147,7 @@ class MetricsServer::Impl {
       try {
         co_await serve(std::move(socket));
       } catch (const std::exception&) {
-        // The client left, was too slow, or spoke another protocol: there is nothing to report.
+        // The client has disconnected, was too slow, or used another protocol, so there is nothing to report.
       }
     }
   }

@@ -1,4 +1,4 @@
-// A server with real clients, over real TLS where there is a certificate.
+// Tests a server with real clients, over real TLS if there is a certificate.
 #include "packet_io/metrics/metrics_server.h"
 
 #include <gtest/gtest.h>
@@ -100,7 +100,7 @@ class MetricsServerTest : public ::testing::Test {
   std::string get_over_tls(const std::string& request, int newest = TLS1_3_VERSION,
                            const char* ciphers = "DEFAULT@SECLEVEL=0") {
     asio::ssl::context context(asio::ssl::context::tls_client);
-    // Lowers OpenSSL's own floor, so that the server's shows.
+    // Lowers OpenSSL's own minimum, so that the server's minimum is tested.
     SSL_CTX_set_cipher_list(context.native_handle(), ciphers);
     SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_VERSION);
     SSL_CTX_set_max_proto_version(context.native_handle(), newest);
@@ -123,7 +123,7 @@ class MetricsServerTest : public ::testing::Test {
   std::unique_ptr<MetricsServer> server_;
 };
 
-TEST_F(MetricsServerTest, AnswersGetOfMetricsAndNothingElse) {
+TEST_F(MetricsServerTest, ServesGetOfMetricsAndNothingElse) {
   ASSERT_TRUE(start().ok());
   EXPECT_TRUE(shows7(get_unencrypted(get("/metrics"))));
   EXPECT_TRUE(shows7(get_unencrypted(get("/metrics?name=x"))));
@@ -202,7 +202,7 @@ TEST_F(MetricsServerTest, SilentClientsDelayNoOthers) {
   error_code error;
   char byte;
   silent.front().receive(asio::buffer(&byte, 1), 0, error);
-  EXPECT_EQ(error, asio::error::would_block) << "answered while their slots were still held";
+  EXPECT_EQ(error, asio::error::would_block) << "served while their slots were still held";
 }
 
 TEST_F(MetricsServerTest, ManySilentClientsLoseTheirSlots) {

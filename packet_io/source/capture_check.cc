@@ -9,8 +9,8 @@
 namespace tapline {
 namespace {
 
-// A pcapng names the link type with each packet's interface. A file whose first packets all have an unsupported type is
-// read no further: supported ones may follow.
+// A pcapng names the link type with each packet's interface. A file is not refused if this many of its first packets
+// have an unsupported type, since supported ones may follow.
 constexpr uint64_t kMaxPackets = 4096;
 
 bool reading_takes_bytes_away(const std::string& path) {

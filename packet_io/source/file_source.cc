@@ -80,8 +80,8 @@ void FileSource::skip() {
   options_.paced = paced;
 }
 
-// Moves to the next packet of this file. Returns false if that needs a refill, which only the next poll() may do: the
-// bytes of packets already returned must stay.
+// Moves to the next packet of this file. Returns false if that requires a refill, which only the next poll() may do,
+// since the bytes of packets already returned must stay.
 bool FileSource::advance(File& file) {
   return ++file.next < file.count || (file.reorder == nullptr && read_ahead(file));
 }
@@ -120,7 +120,7 @@ void FileSource::read_in_order(File& file) {
     file.reorder->end();
     file.reader_ended = true;
   }
-  // A fault of the file is reported once its packets have been returned.
+  // A fault in the file is reported once its packets have been returned.
   file.ended = file.reader_ended && file.count == 0;
   if (file.ended) end_of(file);
 }
@@ -133,7 +133,7 @@ void FileSource::end_of(File& file) {
   bool useful = error.partial() && file.reader->packets() > 0;
   if (error.partial()) {
     Drop drop = error.fault == CaptureFault::kTruncated ? Drop::kCaptureTruncated : Drop::kCaptureCorrupt;
-    // A file that is cut ends for all of its taps: the first one counts it.
+    // A file that is cut ends for all of its taps; the first of them counts the loss.
     ++taps_[file.taps.front()].losses.by_drop[index_of(drop)];
   }
   if (!useful) {

@@ -17,22 +17,22 @@ namespace tapline {
 Status status_of(const CaptureError& error);
 
 struct FileSourceOptions {
-  // FILE or FILE#INTERFACE: the index of each is the tap of its packets.
+  // FILE or FILE#INTERFACE. The index of a path is the tap of its packets.
   std::vector<std::string> paths;
-  // Returns each packet when it is due: as long after the first one as when they were captured.
+  // If true, each packet is returned when it is due, as long after the first one as in the capture.
   bool paced = false;
   // Receives a sentence about each file that ended too early.
   std::function<void(const std::string&)> warn = {};
-  // Reads and skips this many packets, which a dead process already had.
+  // The number of packets to read and skip, since a dead process already had them.
   uint64_t skip_packets = 0;
-  // For several interfaces of one file: how much earlier than its predecessor in the file a packet may be and still be
-  // put in order.
+  // For several interfaces of one file: the time by which a packet may be earlier than its predecessor in the file and
+  // still be put in order.
   int64_t merge_bound_ns = 1'000'000;
 };
 
-// Keeps the order within a file even if its times go back, unless several of its interfaces are named: these are merged
-// within the bound. Of several files, the packet with the smallest time comes next; of equal ones, that of the file
-// named first. start() opens every file, so that any fault shows before the first packet.
+// Keeps the order within a file even if its times go back, unless several of its interfaces are named, which are merged
+// within the bound. Of several files, the packet with the smallest time comes next; of equal times, the packet of the
+// file named first. start() opens every file, so that any fault is found before the first packet.
 class FileSource final : public PacketSource {
  public:
   explicit FileSource(FileSourceOptions options) : options_(std::move(options)) {}
@@ -44,7 +44,7 @@ class FileSource final : public PacketSource {
   Losses read_losses(uint8_t tap) override { return taps_[tap].losses; }
   uint64_t late_packets(uint8_t tap) const override { return taps_[tap].late; }
   bool live() const override { return false; }
-  // When paced: the packet time reached by now.
+  // If paced: the packet time reached so far.
   std::optional<int64_t> idle_time_ns() const override;
   std::optional<double> fraction() const override;
 
@@ -89,7 +89,7 @@ class FileSource final : public PacketSource {
   bool refill_pending_ = false;
   int64_t first_packet_ns_ = 0;
   int64_t started_at_ns_ = 0;  // monotonic; 0 before the first packet
-  int64_t elapsed_ns_ = 0;     // since then, as last measured
+  int64_t elapsed_ns_ = 0;     // time since then, as last measured
   std::vector<TapCounts> taps_;
   int64_t latest_ns_ = INT64_MIN;
   Status status_;

@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::array<uint8_t, 3> kPrefix = {0x02, 0x7a, 0x91};
 
-// The mark in an Ethernet destination address, if it is one.
+// Returns the mark in an Ethernet destination address, if there is one.
 std::optional<uint32_t> mark_of(std::span<const uint8_t, 6> address) {
   if (address[0] != kPrefix[0] || address[1] != kPrefix[1] || address[2] != kPrefix[2]) return std::nullopt;
   return uint32_t{address[3]} << 16 | uint32_t{address[4]} << 8 | address[5];

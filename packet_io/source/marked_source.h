@@ -1,5 +1,5 @@
-// Packets whose taps are identified by marks: switches that copy a port's queue set the destination address of the
-// copies (Queue.mark in schema/plan.proto).
+// Reads packets whose taps are identified by marks: switches that copy a port's queue set the destination address of
+// the copies (Queue.mark in schema/plan.proto).
 #pragma once
 
 #include <array>
@@ -13,19 +13,19 @@
 
 namespace tapline {
 
-// The taps of marked copies: a pair for each queue, arrivals first. One thread binds, and any thread reads meanwhile. A
-// pair keeps its queue: packets of an earlier one may still be on their way.
+// The taps of marked copies: a pair for each queue, arrivals first. One thread binds, while any thread may read. A pair
+// keeps its queue, because packets of an earlier queue might still be on their way.
 //
 //   0 … configured taps … first … pairs … last_tap: marks that are not bound
 class CopyMarks {
  public:
   static constexpr uint32_t kMaxQueues = 0x7fffff;
 
-  // The first tap of pairs has the number `first`, an even one.
+  // The first tap of pairs has the even number `first`.
   explicit CopyMarks(uint8_t first) : first_(first) {}
 
-  // Returns the tap of a queue's arrivals, one less than that of its departures, whether it was bound before or not.
-  // Nothing if all pairs are bound.
+  // Returns the tap of a queue's arrivals, whose number is one less than that of the tap of its departures, and binds
+  // the queue if necessary. Returns nothing if all pairs are bound.
   std::optional<uint8_t> bind(uint32_t queue);
   // The tap of a mark: the last three bytes of the address.
   uint8_t tap_of(uint32_t mark) const;
@@ -33,7 +33,7 @@ class CopyMarks {
   uint8_t first() const { return first_; }
   // The tap of marks that are not bound.
   static constexpr uint8_t unbound_tap() { return kMaxTaps - 1; }
-  // Number of queues that can be bound.
+  // The number of queues that can be bound.
   size_t room() const { return (kMaxTaps - 2 - first_) / 2; }
 
  private:
@@ -41,10 +41,10 @@ class CopyMarks {
   std::array<std::atomic<uint32_t>, kMaxTaps / 2> queues_ = {};  // 0: free
 };
 
-// Gives marked packets of a source their taps. Other packets keep theirs, which are below `marks->first()`.
+// Gives marked packets of a source their taps. Other packets keep their taps, which are below `marks->first()`.
 class MarkedSource final : public PacketSource {
  public:
-  // `marks` outlive it.
+  // `marks` outlive this object.
   MarkedSource(std::unique_ptr<PacketSource> source, const CopyMarks* marks)
       : source_(std::move(source)), marks_(marks) {}
 
@@ -53,7 +53,7 @@ class MarkedSource final : public PacketSource {
   Burst poll(std::span<RawPacket> packets) override;
   Status status() const override { return source_->status(); }
   Losses read_losses() override { return source_->read_losses(); }
-  // Lost packets are counted for the tap of their source, since no other was determined yet.
+  // Lost packets are counted for the tap of their source, since no other tap was determined yet.
   Losses read_losses(uint8_t tap) override { return tap < marks_->first() ? source_->read_losses(tap) : Losses(); }
   uint64_t late_packets(uint8_t tap) const override { return tap < marks_->first() ? source_->late_packets(tap) : 0; }
   bool retains() const override { return source_->retains(); }

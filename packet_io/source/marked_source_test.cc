@@ -9,7 +9,7 @@ namespace {
 
 using Frame = std::array<uint8_t, 14>;
 
-// Packets of tap 1 to these addresses.
+// Delivers packets of tap 1 to these addresses.
 class Frames final : public PacketSource {
  public:
   explicit Frames(std::vector<Frame> frames) : frames_(std::move(frames)) {}

@@ -29,7 +29,8 @@ int64_t MergedSource::Input::reached_ns() const {
   return ended ? INT64_MAX : source->idle_time_ns().value_or(INT64_MIN);
 }
 
-// The packets returned last are no longer in use, so sources that have returned all of theirs may be polled.
+// The caller no longer uses the packets returned by the last call, so sources whose packets were all returned may be
+// polled.
 void MergedSource::poll_empty() {
   for (size_t tap = 0; tap < inputs_.size(); ++tap) {
     Input& input = inputs_[tap];

@@ -1,4 +1,4 @@
-// Several live sources as one: their packets in the order of packet time.
+// Merges several live sources into one, which returns their packets in the order of packet time.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 namespace tapline {
 
 // The index of each source is the tap of its packets. A packet is returned once every other source has a later packet
-// waiting, or guarantees by idle_time_ns() that it will have no earlier one. If a source breaks this guarantee, its
-// late packets are returned as they arrive, and counted.
+// waiting, or guarantees by idle_time_ns() that it will not return an earlier one. If a source breaks this guarantee,
+// its late packets are returned as they arrive, and counted.
 class MergedSource final : public PacketSource {
  public:
   // REQUIRES: at least one source; each has one tap, and is live.
@@ -26,7 +26,7 @@ class MergedSource final : public PacketSource {
   Losses read_losses(uint8_t tap) override { return inputs_[tap].source->read_losses(); }
   uint64_t late_packets(uint8_t tap) const override { return inputs_[tap].late + inputs_[tap].source->late_packets(0); }
 
-  // All sources are of one kind: buffers of one may be handed to another.
+  // All sources are of the same kind, so that the buffers of one may be released to any other.
   bool retains() const override { return inputs_[0].source->retains(); }
   void retain(void* buffer, uint16_t times) override { inputs_[0].source->retain(buffer, times); }
   void release(std::span<void* const> buffers) override { inputs_[0].source->release(buffers); }
@@ -37,7 +37,7 @@ class MergedSource final : public PacketSource {
  private:
   struct Input {
     std::unique_ptr<PacketSource> source;
-    // Polled packets: packets[next] is the next one if next < count.
+    // Polled packets. The next packet to return is packets[next] if next < count.
     std::array<RawPacket, kBurstPackets> packets;
     size_t next = 0;
     size_t count = 0;
@@ -45,7 +45,7 @@ class MergedSource final : public PacketSource {
     uint64_t late = 0;
 
     bool has_packet() const { return next < count; }
-    // Lower bound on the times of all future packets. INT64_MIN if unknown.
+    // Returns a lower bound on the times of all future packets, or INT64_MIN if it is unknown.
     int64_t reached_ns() const;
   };
 

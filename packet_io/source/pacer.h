@@ -14,9 +14,9 @@ class Pacer {
 
   // Returns how many nanoseconds to sleep after a poll at `now_ns` (monotonic) that returned `packets`.
   //
-  // A large burst means that more packets are waiting: no sleep. A small one means that the port is slow: a tenth of a
-  // millisecond, which bounds how late a packet is seen (and stamped) while there is traffic. No packet for a while: a
-  // millisecond.
+  // After a large burst, more packets are probably waiting, so it returns 0. After a small burst, it returns a tenth of
+  // a millisecond, which bounds how late a packet is seen (and timestamped) while there is traffic. If no packet has
+  // arrived for a while, it returns a millisecond.
   int64_t after_poll(size_t packets, int64_t now_ns) {
     if (packets > 0) last_packet_at_ns_ = now_ns;
     if (busy_ || packets >= kManyPackets) return 0;

@@ -1,4 +1,4 @@
-// The source of a lane's packets, in bursts: capture files, or a port.
+// The source from which a lane polls its packets in bursts: capture files or a port.
 #pragma once
 
 #include <array>
@@ -18,10 +18,10 @@ class PacketSource {
  public:
   struct Burst {
     size_t packets = 0;
-    // No further packet will arrive.
+    // True if no further packet will arrive.
     bool ended = false;
   };
-  // Number of packets since the start that the source knows of but can't return.
+  // Numbers of packets, since the start, that the source knows about but can't return.
   struct Losses {
     std::array<uint64_t, kOwnDrops> by_drop = {};
     // Packets of link types that are not decoded.
@@ -50,7 +50,7 @@ class PacketSource {
 
   // The error, if any, once poll() has reported the end.
   virtual Status status() const = 0;
-  // May cost a system call, so must not be called for every burst.
+  // May make a system call, so it must not be called for every burst.
   virtual Losses read_losses() = 0;
   // Returns one tap's losses. A source that does not distinguish taps has a single one, number 0.
   virtual Losses read_losses(uint8_t tap) { return tap == 0 ? read_losses() : Losses(); }
@@ -60,9 +60,10 @@ class PacketSource {
 
   // True if retain() and release() work: any thread may then keep a packet's bytes beyond the next poll().
   virtual bool retains() const { return false; }
-  // Each of `times` must be matched by one release() of the packet's RawPacket::buffer. Polling thread only.
+  // Each of `times` must be matched by one release() of the packet's RawPacket::buffer. Only the polling thread may
+  // call it.
   virtual void retain(void* /*buffer*/, uint16_t /*times*/) {}
-  // Any thread.
+  // May be called by any thread.
   virtual void release(std::span<void* const> /*buffers*/) {}
 
   // True for ports: packet time is wall clock, and waiting loses packets.
@@ -70,10 +71,10 @@ class PacketSource {
   // True if packets have the time at which they were polled, up to about a millisecond after their arrival. Valid once
   // started.
   virtual bool polled_times() const { return false; }
-  // A time that no later packet will precede, even if none has arrived: it lets time pass on an idle link. Nothing
-  // for files that are read at full speed.
+  // Returns a time that no future packet will precede, even if no packet has arrived. It lets time pass on an idle
+  // link. Returns nothing for files that are read at full speed.
   virtual std::optional<int64_t> idle_time_ns() const { return std::nullopt; }
-  // How much of the input has been read, 0 to 1. Nothing if its end is unknown.
+  // Returns the fraction of the input that has been read, from 0 to 1, or nothing if the end of the input is unknown.
   virtual std::optional<double> fraction() const { return std::nullopt; }
 };
 

@@ -1,5 +1,5 @@
-// Sorts packets of a file that is almost in order of time, such as a capture of several interfaces by one program.
-// Copies their bytes: packets wait here across refills of the read window.
+// Sorts the packets of a file that is almost in order of time, such as a capture of several interfaces by one program.
+// It copies their bytes, because packets wait here across refills of the read window.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ class ReorderBuffer {
   explicit ReorderBuffer(int64_t bound_ns) : bound_ns_(bound_ns) {}
 
   void add(std::span<const CapturedPacket> packets);
-  // No packet follows, so all waiting packets are ready.
+  // Called after the last packet: all waiting packets become ready.
   void end() { ended_ = true; }
 
   // Returns the next packets in order, as many as are ready and fit. Their bytes are valid until recycle().
   size_t take(std::span<CapturedPacket> packets);
-  // Frees the bytes of the packets taken.
+  // Frees the bytes of the packets that take() returned.
   void recycle();
 
   bool empty() const { return waiting_.empty(); }
@@ -32,7 +32,7 @@ class ReorderBuffer {
 
   struct WaitingPacket {
     CapturedPacket packet;
-    uint64_t number;  // in the file: packets of one time keep their order
+    uint64_t number;  // position in the file: packets with equal times keep their order
     std::vector<uint8_t> bytes;
   };
   struct LaterFirst {

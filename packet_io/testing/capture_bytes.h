@@ -16,7 +16,7 @@ namespace tapline {
 
 using Bytes = std::vector<uint8_t>;
 
-// Appends numbers in one byte order.
+// Appends numbers in a given byte order.
 class ByteWriter {
  public:
   explicit ByteWriter(std::endian order = std::endian::little) : order_(order) {}
@@ -62,7 +62,7 @@ inline void pcap_record(ByteWriter& out, uint32_t seconds, uint32_t fraction, co
   out.u32(seconds).u32(fraction).u32(static_cast<uint32_t>(data.size())).u32(wire_bytes).raw(data);
 }
 
-// Wraps a body, which it pads, in a pcapng block.
+// Pads the body and wraps it in a pcapng block.
 inline void pcapng_block(ByteWriter& out, uint32_t type, ByteWriter body) {
   body.pad();
   uint32_t length = static_cast<uint32_t>(body.size()) + 12;
@@ -75,7 +75,7 @@ inline void pcapng_section(ByteWriter& out, uint16_t major = 1) {
   pcapng_block(out, 0x0a0d0d0a, body);
 }
 
-// `options` as written in the block, without the end of options.
+// `options` are the bytes of the options in the block, without the end-of-options option.
 inline void pcapng_interface(ByteWriter& out, uint16_t link_type, const Bytes& options = {}, uint32_t snaplen = 0) {
   ByteWriter body(out.order());
   body.u16(link_type).u16(0).u32(snaplen).raw(options);
