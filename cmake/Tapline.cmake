@@ -54,7 +54,7 @@ if(TAPLINE_SANITIZE)
   endif()
   add_compile_options(-fsanitize=${TAPLINE_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TAPLINE_SANITIZE})
-  # Compiles in half the time, and still reports file and line. Fuzzers need speed.
+  # These options halve the compile time, and errors still have file and line. Fuzzers need the speed of optimized code.
   if(NOT TAPLINE_FUZZ)
     set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -DNDEBUG")
   endif()
@@ -70,7 +70,7 @@ if(TAPLINE_FUZZ OR (TAPLINE_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU"))
   set(TAPLINE_PRECOMPILE OFF)
 endif()
 
-# Decided once: a ccache that is installed later would change every command, and so recompile everything.
+# This is decided once, since a ccache that is installed later would change every command and so recompile everything.
 if(NOT DEFINED CACHE{CCACHE})
   find_program(CCACHE ccache)
 endif()
@@ -181,7 +181,7 @@ function(cc_fuzz name)
     endif()
     add_dependencies(fuzzers ${name})
   else()
-    # Without libFuzzer the same entry point is run over the committed corpus, over mutations with a fixed seed, and
+    # Without libFuzzer, the same entry point is run over the committed corpus, over mutations with a fixed seed, and
     # over earlier findings of libFuzzer.
     target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/parsers/testing/fuzz_replay.cc)
     if(TAPLINE_SANITIZE)

@@ -1,1 +1,1 @@
-// CMake attaches precompiled headers to a target with sources; this file exists for that alone.
+// CMake attaches precompiled headers to a target with sources. This file exists only for that.

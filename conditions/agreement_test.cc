@@ -1,5 +1,5 @@
-// 10,000 generated conditions on 64 rows select the same rows in C++ as in Java (AgreementTest.java writes the file),
-// row by row, by columns, by the normal form, and by the canonical text.
+// Tests that 10,000 generated conditions on 64 rows select the same rows in C++ as in Java (AgreementTest.java writes
+// the file): row by row, by columns, by the normal form, and by the canonical text.
 //
 //   "TLCOND1\n" | fields u32 | per field: type u8, name | rows u32 | per row and field: present u8, value if present |
 //   conditions u32 | per condition: tree, selected rows u64
@@ -49,7 +49,7 @@ std::string file() {
   return bytes.str();
 }
 
-// Types in the order of Column.Type in schema/tuple_batch.proto, as AgreementTest.java numbers them.
+// The types in the order of Column.Type in schema/tuple_batch.proto, as AgreementTest.java numbers them.
 constexpr FieldType kTypes[] = {FieldType::kU64,  FieldType::kI64,  FieldType::kF64,
                                 FieldType::kBool, FieldType::kText, FieldType::kAddress};
 

@@ -1,5 +1,5 @@
-// The golden samples mean the same in C++ as in Java (GoldenTest.java): decoded, compared, encoded again to the same
-// bytes.
+// Checks that C++ reads the golden samples as Java does (GoldenTest.java): it decodes them, compares their values and
+// encodes them to the same bytes again.
 #include <arpa/inet.h>
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>

@@ -1,14 +1,16 @@
-// confluo_driver: the work of bench_multilog, done by Confluo's published code: the same rows, keys, filters and
+// confluo_driver: does the work of bench_multilog with Confluo's published code: the same rows, keys, filters and
 // aggregates, source rings of the same size, and queries whose rows are all fetched. Prints JSON lines with the names
 // that bench_multilog gives them.
 //
 //   ingest (the default)  --writers W --indexes I --filters F --aggregates A --records N --batch B
-//   --queries             as many records with 4 indexes and a filter, then the rows and the time of each query
+//   --queries             the same number of records with 4 indexes and a filter, then the rows and the time of each
+//   query
 //
-// Unless --untouched is given, the memory that the log will take is touched before the clock starts: it is allocated,
-// written and freed, and jemalloc keeps it for Confluo if MALLOC_CONF is narenas:1,dirty_decay_ms:-1,muzzy_decay_ms:-1.
-// Two of Confluo's defects are worked around at no cost: cursors keep a reference to an expression that their query's
-// end destroys, so the expression is kept here; and a second trigger on an aggregate crashes, so there are no triggers.
+// Unless --untouched is given, the memory that the log will take is touched before the measurement starts: it is
+// allocated, written and freed, and jemalloc keeps it for Confluo if MALLOC_CONF is
+// narenas:1,dirty_decay_ms:-1,muzzy_decay_ms:-1. Two of Confluo's defects are worked around at no cost: cursors keep a
+// reference to an expression that their query's end destroys, so the expression is kept here; and a second trigger on
+// an aggregate crashes, so there are no triggers.
 #include <sys/resource.h>
 #include <time.h>
 
@@ -136,7 +138,7 @@ void append(Log* log, confluo::record_batch* batch, uint64_t count) {
   for (uint64_t j = 0; j < count; ++j) log->append(&rows[j]);
 }
 
-// Covers rows, 8 bytes per row for each index, and a margin for Confluo's buckets, which double in size.
+// Touches memory for rows, 8 bytes per row for each index, and a margin for Confluo's buckets, which double in size.
 void touch_memory(const Arguments& arguments) {
   constexpr size_t kPiece = size_t{1} << 20, kPage = 4096;
   const size_t bytes = arguments.records * (sizeof(PaperRow) + 16 * arguments.indexes) + (size_t{256} << 20);
@@ -281,8 +283,8 @@ int main(int count, char** values) {
   lift_memory_limit(folder);
   if (!arguments.untouched) touch_memory(arguments);
   task_pool pool;
-  auto* log =
-      new Log(folder, pool);  // Deliberately leaked: freeing its buckets takes long, and the process is about to exit.
+  // Deliberately leaked: freeing its buckets takes a long time, and the process is about to exit.
+  auto* log = new Log(folder, pool);
   define(log, arguments);
   const IngestResult ingested = ingest(log, arguments);
   const double records = static_cast<double>(arguments.records) / 1e6;

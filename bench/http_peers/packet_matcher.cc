@@ -1,7 +1,7 @@
 // packet_matcher FILE.pcap: the simplest program that pairs HTTP requests with responses, as a baseline for
 // bench/peers. It examines each IPv4 TCP packet in isolation: a payload that begins with "GET " is a request, and one
-// that begins with "HTTP/1." answers the last request of its connection. It ignores sequence numbers, pipelining, heads
-// that span packets and bodies that resemble heads. Prints the URL and the status of each pair.
+// that begins with "HTTP/1." is the response to the last request of its connection. It ignores sequence numbers,
+// pipelining, heads that span packets and bodies that resemble heads. Prints the URL and the status of each pair.
 #include <arpa/inet.h>
 
 #include <cstdint>
@@ -65,7 +65,7 @@ class Matcher {
   }
 
   std::unordered_map<uint64_t, std::string>
-      open_;  // the URL of each connection's last request, empty once it was answered
+      open_;  // the URL of each connection's last request; empty once it has a response
 };
 
 bool read(std::FILE* file, uint8_t* target, size_t bytes) { return std::fread(target, 1, bytes, file) == bytes; }

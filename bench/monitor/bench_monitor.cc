@@ -46,7 +46,7 @@ struct Target {
   uint32_t bytes;
   double cycles;
 };
-// How the monitor's threads share the work.
+// The way in which the monitor's threads share the work.
 struct Mode {
   const char* name;
   int cores;
@@ -87,7 +87,7 @@ class Bench {
     }
   }
 
-  // If two threads share a core, or a collector forwards packets, wall-clock time counts, not CPU time.
+  // If two threads share a core, or a collector forwards packets, wall-clock time is measured instead of CPU time.
   void modes() {
     for (const Mode& mode : kOtherModes) {
       for (uint32_t bytes : {64u, 128u, 256u, 512u, 1024u, 1500u}) {
@@ -98,7 +98,7 @@ class Bench {
     }
   }
 
-  // With a query that has TO: each packet is decoded and matched, none is absorbed.
+  // Runs a query that has TO: each packet is decoded and matched, and none is absorbed.
   void matched() {
     for (const Target& target : kTargets) {
       if (!wanted(target.parser) || !wanted(target.bytes, 1000)) continue;
@@ -211,8 +211,8 @@ class Bench {
     return path;
   }
 
-  // Measures the receive loop alone just before and just after, so that a change of the machine's speed shows and
-  // counts half.
+  // Measures the receive loop alone just before and just after, so that a change of the machine's speed is visible and
+  // has half the effect.
   ordered_json one_parser(const std::string& parser, uint32_t bytes, uint32_t flows, bool is_matched = false) {
     const TrafficOptions traffic = traffic_for(parser, bytes, flows);
     Trial trial = trial_for(Subject::kMonitor, traffic);

@@ -37,7 +37,7 @@ constexpr int kHugepages = 512;
 
 std::atomic<bool> stop{false};
 
-// The mapped file that the measured process writes its samples to.
+// The mapped file to which the measured process writes its samples.
 class SharedFile {
  public:
   explicit SharedFile(const TrafficOptions& traffic) {
@@ -102,8 +102,8 @@ int monitor(const Trial& trial) {
 
 [[noreturn]] void testpmd(const Trial& trial, int report_fd) {
   setenv("LD_PRELOAD", kTrafficLibrary, 1);
-  // A pool with as many buffers as PortSource has, of the same size and behind the same cache, and two logical cores on
-  // one processor, one of which only waits.
+  // The pool has as many buffers as that of PortSource, of the same size and with the same cache. Two logical cores
+  // share one processor, and one of them only waits.
   const std::string device = "--vdev=" + null_device(trial);
   const std::string buffers = "--total-num-mbufs=" + std::to_string((uint64_t{trial.monitor.memory_mib} << 19) / 2432);
   const char* arguments[] = {"dpdk-testpmd",

@@ -35,7 +35,7 @@ struct Window {
 
 struct Measurement {
   std::string error;  // empty on success
-  // CPU time of the receiving thread, which excludes time taken by other processes, in TSC cycles. For the last queue.
+  // CPU time of the receiving thread of the last queue, in TSC cycles. It excludes time taken by other processes.
   double cycles_per_packet = 0;
   // Packets that were received and not lost on their way to the parsers, for all queues together, with the cores to
   // themselves: by CPU time if a thread does all the work for its packets, else by wall-clock time.

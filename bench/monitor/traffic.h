@@ -1,14 +1,14 @@
-// Frames of TCP connections that never end, for benchmarks: made in place, the same in every run.
+// Makes frames of endless TCP traffic in place, for benchmarks. They are the same in every run.
 //
-// Every round sends one packet of each flow, in an order that differs from round to round and never follows memory. A
-// connection lasts 200 packets, of which 4 are SYN or FIN (2 %); then its endpoints start the next one with another
-// initial sequence number. Flows are in different phases, so every burst contains all kinds of packets:
+// Every round sends one packet of each flow, in an order that differs from round to round and never follows the order
+// in memory. A connection lasts 200 packets, of which 4 are SYN or FIN (2 %); then its endpoints start the next one
+// with another initial sequence number. Flows are in different phases, so every burst contains all kinds of packets:
 //
 //   0 SYN ─▶  1 ◀─ SYN/ACK  2 ACK ─▶  3…197 data  198 FIN ─▶  199 ◀─ FIN
 //
-// Data goes both ways in turn (kTcp), or is one GET request a packet, never answered (kHttpGet); in frames of 64 bytes,
-// which have room for 6, the shortest request takes three packets. All frames have the same length; frames without data
-// are padded, as on a wire. Checksums are zero.
+// Data goes in both directions in turn (kTcp), or consists of one GET request per packet without responses (kHttpGet).
+// In frames of 64 bytes, which have room for 6, the shortest request takes three packets. All frames have the same
+// length; frames without data are padded, as on a wire. Checksums are zero.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct TrafficOptions {
   TrafficKind kind = TrafficKind::kTcp;
   uint32_t frame_bytes = 60;  // without the checksum
   uint32_t flows = 1000;
-  // Addresses are those of flow numbers from here on, so that different queues have different flows.
+  // The number of the first flow, which determines the addresses: different queues have different flows.
   uint32_t first_flow = 0;
 };
 
@@ -34,7 +34,7 @@ class Traffic {
 
   explicit Traffic(const TrafficOptions& options);
 
-  // Writes the part that all frames share. Needed once for a buffer.
+  // Writes the part that all frames share. Call it once for each buffer.
   void prepare(uint8_t* frame) const;
   // Turns the buffer into the next packet. REQUIRES: prepare(frame) was called earlier.
   void next(uint8_t* frame);

@@ -1,9 +1,9 @@
-// Gives every DPDK port of the process that loads it endless traffic, and counts the received packets.
+// Provides endless traffic to every DPDK port of the process that loads it, and counts the received packets.
 //
 // It precedes librte_ethdev (linked first, or by LD_PRELOAD) and adds a receive callback to each queue that is started,
 // which fills the empty buffers that net_null hands out. So the monitor and dpdk-testpmd receive the same packets from
-// the same mempool by the same path, and generating them costs both the same. net_null alone delivers frames of zeros;
-// net_pcap copies every packet and repeats connections that have ended.
+// the same mempool by the same path, and generating them has the same cost for both. net_null alone delivers frames of
+// zeros; net_pcap copies every packet and repeats connections that have ended.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <rte_cycles.h>

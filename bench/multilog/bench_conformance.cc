@@ -1,7 +1,7 @@
-// bench_conformance: Confluo's Figure 9(a). Appends batches of 32 headers with the switches of their path to a MultiLog
-// that checks each against a number of rules: for each forbidden switch S, a filter `path contains S`, a COUNT of it,
-// and a trigger that is evaluated every millisecond. Prints the writer's CPU time per batch in microseconds, the median
-// of 5 runs each, as JSON lines.
+// bench_conformance: repeats Confluo's Figure 9(a). Appends batches of 32 headers with the switches of their path to a
+// MultiLog that checks each against a number of rules: for each forbidden switch S, a filter `path contains S`, a COUNT
+// of it, and a trigger that is evaluated every millisecond. Prints the writer's CPU time per batch in microseconds, the
+// median of 5 runs, as JSON lines.
 //
 // Rows are those of tapline-multilog with 5 hops and without frames; one packet in 10,000 passes a forbidden switch.
 #include <time.h>

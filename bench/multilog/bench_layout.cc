@@ -10,7 +10,7 @@
 
 namespace tapline::multilog {
 
-// Nanoseconds per row of the building blocks, the minimum of several rounds.
+// Measures nanoseconds per row of the building blocks, as the minimum of several rounds.
 void run_layout() {
   constexpr size_t kRows = 4 * kMaxSegmentRows;
   const std::vector<PaperRow> rows = make_rows(1);

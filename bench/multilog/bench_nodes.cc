@@ -1,5 +1,5 @@
-// Many MultiLog nodes in one process, each with its own log, threads and endpoint, as `tapline bench drill` queries
-// them: measures the cost of a snapshot per node, without the interference of 128 processes on one host.
+// Runs many MultiLog nodes in one process, each with its own log, threads and endpoint, for `tapline bench drill`. This
+// measures the cost of a snapshot per node without the interference of 128 processes on one host.
 //
 //   bench_nodes FOLDER CAPTURE FIRST COUNT MEMORY_MIB
 //
@@ -46,7 +46,7 @@ Node start(const std::string& folder, const std::string& capture, const std::str
   node.service = std::make_unique<NodeService>(node.host.get());
   const std::string address = "unix:" + folder + "/" + name;
   node.server = NodeServer::listen(address, grpc::InsecureServerCredentials(), node.service.get());
-  if (node.server == nullptr) fail(address + ": can't be listened on");
+  if (node.server == nullptr) fail(address + ": can't listen there");
   FileSource source(FileSourceOptions{{capture}, false, [](const std::string&) {}, 0});
   const std::atomic<bool> stop{false};
   if (const auto status = source.start(); !status.ok()) fail(status.message());

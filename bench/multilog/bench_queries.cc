@@ -103,8 +103,8 @@ double lost(const std::vector<double>& rates, const std::vector<double>& without
 }
 
 // Measures ingest in turns: alone; while a thread spins on the other core; while that thread fetches the queries' rows
-// from known addresses; while it runs one query after another. The second shows the cost of two busy cores, the third
-// the cost of any reader of these rows in the same memory.
+// from known addresses; while it runs one query after another. The second turn shows the cost of two busy cores, the
+// third the cost of any reader of these rows in the same memory.
 void measure_concurrent_ingest(MultiLog* log, const Arguments& arguments, uint64_t more, uint64_t* sum) {
   constexpr int kTurns = 9;
   constexpr int kWays = 4;

@@ -1,4 +1,4 @@
-// Loads a log's records from its journal and its archive.
+// Measures the time to load a log's records from its journal and its archive.
 #include <cstdio>
 
 #include "bench/multilog/workload.h"

@@ -4,7 +4,7 @@
 //        batch_audit BROKERS read TOPIC                   to its end, as JSON:
 //   {"batches":n,"rows":n,"gaps":n,"repeats":n,"watermarks_back":n,"ends":n,"heartbeats":n,"weighted_rows":x,
 //    "rates":{"1":rows,…},"packets_in":n,…,"dropped":{reason:n}}
-// Gaps and repeats are those of the sequence numbers, in the order of the topic.
+// Gaps and repeats refer to sequence numbers, in the order of the topic.
 #include <librdkafka/rdkafka.h>
 
 #include <cstdio>
@@ -54,7 +54,7 @@ void create(const std::string& brokers, const std::string& topic, int partitions
   rd_kafka_queue_t* responses = rd_kafka_queue_new(client.get());
   rd_kafka_CreateTopics(client.get(), &wanted, 1, nullptr, responses);
   rd_kafka_event_t* event = rd_kafka_queue_poll(responses, kWaitMs);
-  if (event == nullptr) die("no answer");
+  if (event == nullptr) die("no response");
   if (rd_kafka_event_error(event) != RD_KAFKA_RESP_ERR_NO_ERROR) die(rd_kafka_event_error_string(event));
   size_t count = 0;
   auto results = rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &count);
@@ -135,7 +135,7 @@ void read(const std::string& brokers, const std::string& topic) {
   while (true) {
     std::unique_ptr<rd_kafka_message_t, decltype(&rd_kafka_message_destroy)> message(
         rd_kafka_consumer_poll(client.get(), kWaitMs), &rd_kafka_message_destroy);
-    if (!message) die("the broker does not answer");
+    if (!message) die("the broker does not respond");
     if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) break;
     if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) die(rd_kafka_message_errstr(message.get()));
     v1::TupleBatch batch;

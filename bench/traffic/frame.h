@@ -1,4 +1,4 @@
-// Ethernet frames with IPv4 and TCP or UDP, checksums included.
+// Writes Ethernet frames with IPv4 and TCP or UDP, including checksums.
 #pragma once
 
 #include <cstddef>

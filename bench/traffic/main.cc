@@ -114,7 +114,7 @@ void report(const Traffic& traffic, const Port& port, bool done) {
   std::fflush(stdout);
 }
 
-// Keeps to the rate a millisecond at a time; time lost to a slow receiver is not recovered.
+// Keeps the rate in every millisecond; time lost to a slow receiver is not recovered.
 void run(double rate, uint64_t packets, Traffic* traffic, Port* port) {
   int64_t next_report_ns = monotonic_ns() + kNsPerSecond;
   double owed = 0;

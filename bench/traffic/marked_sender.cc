@@ -31,15 +31,15 @@ namespace {
 constexpr long kMaxCodePoint = 63;  // RFC 2474: six bits
 constexpr size_t kFlows = 16;
 constexpr size_t kMaxBurst = 256;
-// Datagrams that a pause has delayed are sent at this multiple of the rate rather than at once: the monitor's ring has
-// room for a thousand packets.
+// Datagrams that a pause has delayed are sent at this multiple of the rate rather than at once, since the monitor's
+// ring has room for a thousand packets.
 constexpr double kCatchUp = 3;
-// Real traffic does not wait for the programs that monitor it. A higher priority would starve them.
+// Real traffic does not wait for the programs that monitor it. A higher priority would starve these programs.
 constexpr int kNiceness = -5;
 constexpr double kMinPauseUs = 200;
 constexpr double kMaxPauseUs = 10'000;
 constexpr double kUsPerSecond = 1e6;
-// Addresses of the range reserved for benchmarks (RFC 2544).
+// Addresses from the range reserved for benchmarks (RFC 2544).
 constexpr uint32_t kSource = 0xc612ff01;
 constexpr uint32_t kDestination = 0xc612ff05;
 constexpr uint16_t kDiscard = 9;  // RFC 863
@@ -76,7 +76,7 @@ class Sender {
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
 
-  // Returns the number sent.
+  // Returns the number of datagrams sent.
   uint64_t send(double per_second, double seconds) {
     const int64_t begin_ns = monotonic_ns();
     const auto all = static_cast<uint64_t>(per_second * seconds);

@@ -3,7 +3,7 @@
 //
 // usage: pcap_loop FILE SECONDS    whole repetitions, until that many seconds have passed
 //
-// Packets carry the time at which they are written, as if they arrived now. Each repetition changes the second octets
+// Packets have the time at which they are written, as if they arrived then. Each repetition changes the second octets
 // of IPv4 addresses, so that connections differ (header checksums, which are not checked, stay as they were). FILE is a
 // little-endian .pcap of Ethernet. At the end it prints the number of repetitions on standard error.
 #include <unistd.h>
@@ -52,7 +52,7 @@ std::vector<size_t> records(const std::vector<char>& capture) {
   return starts;
 }
 
-// Prepares the next repetition, in place.
+// Prepares the next repetition in place.
 void change_addresses(std::vector<char>& capture, const std::vector<size_t>& starts) {
   for (size_t start : starts) {
     char* frame = &capture[start + kRecordHeader];
@@ -73,7 +73,7 @@ bool write(const char* data, size_t size) {
   return true;
 }
 
-// Writes all records, a group at a time; each group has one time.
+// Writes all records in groups, each of which has one time.
 bool write_now(std::vector<char>& capture, const std::vector<size_t>& starts, int64_t fractions) {
   for (size_t first = 0; first < starts.size(); first += kBurst) {
     size_t last = std::min(first + kBurst, starts.size());

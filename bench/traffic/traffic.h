@@ -1,9 +1,8 @@
 // An endless mixture of TCP traffic, the same for the same seed, that counts the packets it sent and lost.
 //
 //   kept flows     `flows` keep-alive HTTP connections, visited in turn: a handshake first, then one GET and its
-//                  response a visit, so that all of them stay in use at once
-//   short ones     HTTP connections from handshake to FIN
-//   SYN flood      SYNs from random addresses, never answered
+//   response per visit, so that all of them stay in use at the same time short flows    HTTP connections from handshake
+//   to FIN SYN flood      SYNs from random addresses, without responses
 //
 // Each packet is lost with probability `loss` after it was made, as on a mirror that overflows. Not thread-safe.
 #pragma once
@@ -30,7 +29,7 @@ struct Counts {
   uint64_t made = 0;
   uint64_t lost = 0;
   uint64_t flood = 0;         // made
-  uint64_t connections = 0;   // begun, kept and short
+  uint64_t connections = 0;   // connections begun, both kept and short
   uint64_t transactions = 0;  // HTTP requests made
   uint64_t sent() const { return made - lost; }
 };

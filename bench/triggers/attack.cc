@@ -1,4 +1,4 @@
-// SYN floods from spoofed addresses, and addresses chosen against the engine's classes.
+// Measures SYN floods from spoofed addresses, and addresses chosen against the engine's classes.
 #include <algorithm>
 
 #include "bench/triggers/parts.h"
@@ -73,7 +73,7 @@ Outcome compare(const Recorder& recorder, const std::vector<bool>& truth, uint64
   return outcome;
 }
 
-// The flood begins within a window: its packets from there on are those of another workload.
+// A flood that begins within a window: from then on, packets come from another workload.
 class Flood {
  public:
   Flood() : begins_(calm_.first_packet(kFirstFlooded) + calm_.packets_per_window() / 5) {}
@@ -106,7 +106,7 @@ class Flood {
   uint64_t begins_;
 };
 
-// Compares each event with the truth, before and in a flood of 650,000 SYNs a second.
+// Compares each event with the truth, before and during a flood of 650,000 SYNs a second.
 void check_events(Measurements* measurements) {
   const Flood flood;
   Recorder recorder;

@@ -5,7 +5,7 @@
 //
 //   bench_triggers [--json] [--part PART] [--quick]
 //
-// Exit code 1 if a packet is uncounted or an event is wrong; times never affect it.
+// The exit code is 1 if a packet is uncounted or an event is wrong; times never affect it.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -44,7 +44,7 @@ int run(const Arguments& arguments) {
     part.run(&measurements);
   }
   if (!is_known) {
-    std::fprintf(stderr, "error: --part %s: no such part; there are %s\n", arguments.part.c_str(),
+    std::fprintf(stderr, "error: --part %s: there is no such part; use %s\n", arguments.part.c_str(),
                  part_names().c_str());
     return 2;
   }

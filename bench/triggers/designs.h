@@ -1,5 +1,5 @@
-// Other ways to evaluate triggers, to compare with the engine: each counts the same packets for the same triggers
-// and tests the same conditions.
+// Other designs that evaluate triggers, for comparison with the engine: each counts the same packets for the same
+// triggers and tests the same conditions.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class LinearScan final : public Design {
   int64_t window_ns_, end_ns_ = 0;
 };
 
-// Matches as the engine does, then adds the packet to each of its triggers.
+// Matches packets like the engine, then adds each packet to each of its triggers.
 class UpdatePerTrigger final : public Design {
  public:
   explicit UpdatePerTrigger(const std::vector<trigger::Trigger>& triggers);
@@ -62,7 +62,7 @@ class UpdatePerTrigger final : public Design {
 };
 
 // Trumpet's design: packets are counted in a flow table, with prefetching; a new flow is matched by tuple-space search,
-// a hash table for each pattern of wildcards; between bursts, a sweep adds the flows of the last window to their
+// with a hash table for each pattern of wildcards; between bursts, a sweep adds the flows of the last window to their
 // triggers. Written for this comparison, without its limits (16 triggers per flow, 65,536 flows): here a flow has all
 // its triggers, and its table grows to 4 million flows.
 class FlowTable final : public Design {
@@ -73,10 +73,10 @@ class FlowTable final : public Design {
 
  private:
   static constexpr uint32_t kBuckets = 1 << 23, kMaxFlows = 1 << 22;
-  static constexpr uint32_t kFlowsPerBurst = 64;  // swept
+  static constexpr uint32_t kFlowsPerBurst = 64;  // flows swept after each burst
   struct alignas(64) Flow {
     uint64_t addresses;
-    uint64_t ports;     // and protocol
+    uint64_t ports;     // ports and protocol
     uint64_t bytes[2];  // by the parity of the window
     uint32_t packets[2];
     uint32_t triggers;  // offset of its list; flows share lists

@@ -1,5 +1,5 @@
-// The axes of Trumpet's Figure 13, and groups: the rate that a core takes, and the cost that the model of admission
-// predicts for it.
+// Measures points on the axes of Trumpet's Figure 13, and groups: the rate that a core sustains, and the cost that the
+// admission model predicts for it.
 #include <cmath>
 
 #include "bench/triggers/parts.h"
@@ -8,7 +8,7 @@
 namespace tapline::bench {
 namespace {
 
-// A figure's line has the same panel and line; `x` is its place on the axis.
+// A point of a figure. Points with the same panel and line form a line; `x` is the position on the axis.
 struct Point {
   const char* part;
   std::string panel;
@@ -28,7 +28,7 @@ double modelled_ns(const Point& point, const ordered_json& row, double packets_p
   return (cost.sum() - cost.receive) / packets_per_second * 1e9;
 }
 
-// Packet time advances at 14.88 million packets a second first, then at the rate that a core takes.
+// Packet time advances at 14.88 million packets a second at first, then at the rate that a core sustains.
 double measure_point(Measurements* measurements, const Point& point) {
   Case measured_case = {.part = point.part, .label = point.panel + ", " + point.line, .workload = point.workload};
   ordered_json row;

@@ -108,7 +108,7 @@ std::vector<ordered_json> Measurements::rows_of(const Case& measured_case) {
   }
   std::vector<ordered_json> rows;
   for (const auto& subject : subjects) rows.push_back(row_of(measured_case, subjects[0]->min_ns, subject.get()));
-  if (rows[1]["unaccounted"] != 0) fail(measured_case.label + ": packets are in no window's report");
+  if (rows[1]["unaccounted"] != 0) fail(measured_case.label + ": some packets are in no window's report");
   return rows;
 }
 
@@ -120,7 +120,7 @@ ordered_json Measurements::measure(const Case& measured_case) {
 
 ordered_json Measurements::measure_quietly(const Case& measured_case) { return rows_of(measured_case)[1]; }
 
-// Two windows' worth of frames, or all frames if there are fewer.
+// Runs a round of two windows' frames, or of all frames if there are fewer.
 void Measurements::run_round(const Case& measured_case, const Workload& workload, Subject* subject) {
   uint64_t packets = std::max<uint64_t>(2 * workload.packets_per_window(), 1 << 18);
   packets = std::max<uint64_t>(packets, std::min<uint64_t>(workload.options().frames, 1 << 20));
@@ -137,7 +137,7 @@ void Measurements::process_burst(const Case& measured_case, const Workload& work
   for (size_t i = 0; i < measured_case.burst; ++i) {
     if (measured_case.ahead > 0) __builtin_prefetch(workload.packet(subject->next + measured_case.ahead).data);
     for (uint32_t fetch = 1; fetch < measured_case.fetches; ++fetch) {
-      // Copies are in different memory from the packet.
+      // Copies are in other memory than the packet.
       const uint64_t copy = subject->next + fetch * workload.options().frames / measured_case.fetches;
       __builtin_prefetch(workload.packet(copy + measured_case.ahead).data);
       if (!read_plain(workload.packet(copy), &samples_[i], &numbers_[i])) std::abort();
@@ -172,7 +172,7 @@ void Measurements::fail(const std::string& label) {
   failed_ = true;
 }
 
-// Over 20 ms.
+// Measures the frequency over 20 ms.
 double tsc_ghz() {
   static const double ghz = [] {
     timespec begin, now;

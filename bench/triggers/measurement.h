@@ -17,10 +17,10 @@ namespace tapline::bench {
 
 using nlohmann::ordered_json;
 
-// CPU time of this thread.
+// The CPU time of this thread.
 double cpu_seconds();
 
-// Cycles of the time-stamp counter per nanosecond.
+// The cycles of the time stamp counter per nanosecond.
 double tsc_ghz();
 
 // Prepares triggers. Ends the program with a message if they are invalid.
@@ -49,7 +49,7 @@ class Subject {
 
   std::string name;
   uint64_t next = 0;
-  double min_ns = 1e9;  // a packet
+  double min_ns = 1e9;  // minimum per packet
 };
 
 // The work that all subjects share: reads the frames.
@@ -65,7 +65,7 @@ class Pass final : public Subject {
   uint64_t sum_ = 0;
 };
 
-// TriggerEngine, with TcpFlows where triggers need it.
+// TriggerEngine, with TcpFlows if triggers need it.
 class Engine final : public Subject {
  public:
   Engine(const std::vector<trigger::Trigger>& triggers, const trigger::TriggerOptions& options);
@@ -122,11 +122,11 @@ class Measurements {
 
   // Measures all subjects, and appends a row for each. Returns the engine's row.
   ordered_json measure(const Case& measured_case);
-  // As above, without appending rows.
+  // Does the same, but appends no rows.
   ordered_json measure_quietly(const Case& measured_case);
   // Appends a row, which is printed with these words.
   void add(ordered_json row, const std::string& text);
-  // A count is wrong, so the program's exit code will be 1.
+  // Reports a wrong count, so that the program's exit code will be 1.
   void fail(const std::string& label);
 
   const ordered_json& rows() const { return rows_; }

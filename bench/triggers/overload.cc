@@ -1,4 +1,5 @@
-// A lane whose queue receives twice as many packets as it can process: packets that find no room in the queue are lost.
+// Measures a lane whose queue receives twice as many packets as the lane can process: packets for which the queue has
+// no room are lost.
 #include <algorithm>
 #include <map>
 
@@ -18,14 +19,14 @@ class Queue {
 
   explicit Queue(uint64_t packets) : packets_(packets) {}
 
-  // All packets before this one have arrived.
+  // Declares that all packets before this one have arrived.
   void arrive(uint64_t before) {
     before = std::min(before, packets_);
     for (; arrived_ < before; ++arrived_) {
       if (stored_ - taken_ < kSlots) slots_[stored_++ % kSlots] = arrived_;
     }
   }
-  // The numbers of the oldest packets, up to a burst.
+  // Takes the numbers of the oldest packets, at most a burst.
   size_t take(std::array<uint64_t, kBurst>* numbers) {
     size_t count = 0;
     while (count < kBurst && taken_ < stored_) (*numbers)[count++] = slots_[taken_++ % kSlots];
@@ -61,8 +62,8 @@ std::vector<trigger::Trigger> mixed(const Workload& workload) {
   return triggers;
 }
 
-// Reads packets as a lane does. Packets are numbered, so each loss is known when the next packet is read, with its
-// time: a NIC only counts them.
+// Reads packets as a lane does. Packets are numbered, so each loss and its time are known when the next packet is read.
+// (A NIC only counts losses.)
 class Lane {
  public:
   Lane(const Workload& workload, const std::vector<trigger::Trigger>& triggers, trigger::EventSink* sink)
@@ -81,7 +82,7 @@ class Lane {
     }
     flush(&pending);
   }
-  // Packets before this one are lost, if they have not been read.
+  // Loses the packets before this one that have not been read.
   void lose(uint64_t before) {
     while (next_ < before) {
       const uint64_t end = std::min(before, workload_.first_packet(window_of(next_) + 1));
@@ -125,7 +126,7 @@ class Judge final : public trigger::EventSink {
   void on_event(const trigger::Event& event) override { events_[event.window_start_ns].push_back(event); }
   void on_window(const trigger::WindowReport& report) override { reports_[report.start_ns] = report; }
 
-  // For each window, after the run.
+  // Judges each window after the run.
   void judge() {
     for (uint64_t window = 0; window < kWindows; ++window) {
       const uint64_t first = workload_.first_packet(window), end = workload_.first_packet(window + 1);
@@ -154,7 +155,7 @@ class Judge final : public trigger::EventSink {
   std::map<int64_t, trigger::WindowReport> reports_;
 };
 
-// Returns the packets a second that a core takes if there are always some in the queue.
+// Returns the number of packets per second that a core processes if the queue is never empty.
 double capacity(const Workload& workload, const std::vector<trigger::Trigger>& triggers) {
   constexpr uint64_t kPackets = 1 << 21;
   CountingSink sink;

@@ -1,31 +1,31 @@
-// The benchmark's parts: each measures some cases, and appends their rows.
+// The benchmark's parts. Each one measures some cases and appends their rows.
 #pragma once
 
 #include "bench/triggers/measurement.h"
 
 namespace tapline::bench {
 
-// rate.cc
+// Defined in rate.cc:
 void rate(Measurements* measurements);
 void triggers(Measurements* measurements);
 void patterns(Measurements* measurements);
 void groups(Measurements* measurements);
 void coverage(Measurements* measurements);
 
-// attack.cc
+// Defined in attack.cc:
 void attack(Measurements* measurements);
 
-// feasible.cc
+// Defined in feasible.cc:
 void feasible(Measurements* measurements);
 void values(Measurements* measurements);
 
-// overload.cc
+// Defined in overload.cc:
 void overload(Measurements* measurements);
 
-// swap.cc
+// Defined in swap.cc:
 void swap(Measurements* measurements);
 
-// receiving.cc
+// Defined in receiving.cc:
 void bursts(Measurements* measurements);
 void sizes(Measurements* measurements);
 void fetches(Measurements* measurements);

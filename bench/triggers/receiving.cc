@@ -1,5 +1,5 @@
 // Measures the effect of bursts, packet sizes, copies and each optimisation, and the time for which a sweep keeps a
-// lane from its queue.
+// lane away from its queue.
 #include <sys/prctl.h>
 #include <x86intrin.h>
 
@@ -10,10 +10,10 @@
 namespace tapline::bench {
 namespace {
 
-// Overhead of a frame on Ethernet: preamble and gap.
+// The overhead of a frame on Ethernet: preamble and gap.
 constexpr uint32_t kBetweenFrames = 20;
 
-// CPU time of each sweep after a burst, in microseconds.
+// The CPU time of sweeps after bursts, in microseconds.
 struct Sweeps {
   std::vector<double> us;
   uint64_t late = 0;
@@ -25,7 +25,7 @@ struct Sweeps {
   }
 };
 
-// Sweeps as TriggerEngine does after each burst, and measures that. The cycle counter also counts interruptions, so the
+// Sweeps like TriggerEngine after each burst, and measures that. The cycle counter also counts interruptions, so the
 // largest of them may be the scheduler's.
 Sweeps time_sweeps(const WorkloadOptions& options, uint32_t steps, uint64_t windows) {
   const Workload workload(options);
@@ -40,7 +40,7 @@ Sweeps time_sweeps(const WorkloadOptions& options, uint32_t steps, uint64_t wind
     engine.process(samples, {});
     const uint64_t start_tsc = __rdtsc();
     engine.sweep(steps);
-    // The first window is slower: its memory is new.
+    // The first window is slower, because its memory is new.
     if (packet > workload.first_packet(2)) {
       sweeps.us.push_back(static_cast<double>(__rdtsc() - start_tsc) / tsc_ghz() * 1e-3);
     }
@@ -75,7 +75,7 @@ void bursts(Measurements* measurements) {
   }
 }
 
-// The share of 40 Gb/s that a core takes. Frames of more than 64 bytes are in main memory.
+// Measures the share of 40 Gb/s that a core sustains. Frames of more than 64 bytes are in main memory.
 void sizes(Measurements* measurements) {
   for (const uint32_t bytes : {64u, 128u, 256u, 350u, 512u, 1024u, 1518u}) {
     const double line_rate = 40e9 / 8 / (bytes + kBetweenFrames);

@@ -1,5 +1,5 @@
-// Programs that are replaced at 14.88 million packets a second, by another thread: windows are compared with the
-// packets that were sent, and the lane's CPU time between two bursts is measured.
+// Replaces programs from another thread at 14.88 million packets a second. Compares windows with the packets that were
+// sent, and measures the lane's CPU time between two bursts.
 #include <algorithm>
 #include <cstdio>
 #include <future>
@@ -53,7 +53,7 @@ class Programs {
   uint64_t at_ = 0;
 };
 
-// CPU time of bursts, in microseconds.
+// The CPU time of bursts, in microseconds.
 struct Bursts {
   double longest_us = 0;
   double longest_near_swap_us = 0;  // in the two windows after an offer
@@ -68,7 +68,7 @@ struct Bursts {
   }
 };
 
-// The lane waits for a program that is not ready in time: packet time is slower than its clock, or faster.
+// The lane waits for a program that is not ready in time, since packet time and the clock advance at different speeds.
 void run(Measurements* measurements, const std::string& label, uint32_t replaced, uint32_t swaps) {
   const Workload workload({});
   WindowCheck check(workload);

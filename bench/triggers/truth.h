@@ -1,5 +1,5 @@
-// The exact events of triggers without groups and TCP facts: each distinct flow is compared with every filter, without
-// the engine's classes and sets.
+// Computes the exact events of triggers without groups and TCP facts: each distinct flow is compared with every filter,
+// without the engine's classes and sets.
 #pragma once
 
 #include <array>
@@ -33,9 +33,9 @@ class Truth {
  public:
   explicit Truth(const std::vector<trigger::Trigger>& triggers);
 
-  // Counts the packets from `first` to before `end`.
+  // Counts the packets from `first` up to, but not including, `end`.
   void count(const FrameTriggers& frames, uint64_t first, uint64_t end);
-  // Returns which triggers' conditions are true, and begins the next window.
+  // Returns for each trigger if its condition is true, and begins the next window.
   std::vector<bool> finish();
 
  private:

@@ -47,7 +47,7 @@ Workload::Workload(const WorkloadOptions& options)
   make_frames();
 }
 
-// Xorshift (Marsaglia 2003): the same workload in each run.
+// Xorshift (Marsaglia 2003), which gives the same workload in each run.
 uint32_t Workload::random() {
   state_ ^= state_ << 13;
   state_ ^= state_ >> 7;
@@ -75,7 +75,7 @@ void Workload::make_triggers() {
     Trigger trigger;
     trigger.id = i;
     static constexpr int kServerBits[] = {27, 26, 25, 24}, kClientBits[] = {0, 8, 12, 16};
-    // A shorter prefix must not reach into the next group's, so groups are apart.
+    // A shorter prefix must not extend into the next group's, so groups are apart.
     trigger.filter.dst = {prefix_of(kServers + group * 256, kServerBits[pattern % 4])};
     if (kClientBits[pattern / 4 % 4] > 0) trigger.filter.src = {prefix_of(kClients, kClientBits[pattern / 4 % 4])};
     if (pattern / 16 % 2 == 1) trigger.filter.dst_ports = {PortRange{kPort, kPort}};
@@ -93,7 +93,7 @@ void Workload::make_random_triggers() {
     trigger.id = i;
     trigger.filter.src = {prefix_of(random(), static_cast<int>(16 + random() % 17))};
     trigger.filter.dst = {prefix_of(random(), static_cast<int>(16 + random() % 17))};
-    // Half of them have a wildcard on one side; otherwise packets would rarely match.
+    // Half of the triggers have a wildcard on one side, since packets would rarely match otherwise.
     if (random() % 2 == 0) (random() % 2 == 0 ? trigger.filter.src : trigger.filter.dst).clear();
     const auto port = static_cast<uint16_t>(random() % 64);
     if (random() % 2 == 0) trigger.filter.dst_ports = {PortRange{port, port}};

@@ -16,16 +16,17 @@ struct WorkloadOptions {
   uint32_t triggers = 4096;
   uint32_t triggers_per_packet = 8;
   uint32_t patterns = 32;  // combinations of prefix lengths and ports among the filters, 1 to 64
-  uint32_t flows = 300;    // active at a time
+  uint32_t flows = 300;    // flows active at a time
   uint32_t packets_per_flow = 10;
-  bool syn_flood = false;                   // only SYNs, each of a new flow
-  double syn_share = 0;                     // share of SYNs that are mixed into the flows' packets
-  double covered = 1;                       // share of the packets that match triggers
-  bool adversarial = false;                 // random prefixes and ports, and addresses that fall into them
-  uint32_t retransmission_triggers_in = 0;  // share of triggers on retransmitted bytes: 1 in this number; 0: none
+  bool syn_flood = false;    // only SYNs, each of a new flow
+  double syn_share = 0;      // share of SYNs that are mixed into the flows' packets
+  double covered = 1;        // share of the packets that match triggers
+  bool adversarial = false;  // random prefixes and ports, and addresses that fall into them
+  // Share of triggers on retransmitted bytes: one trigger in this number; 0: none.
+  uint32_t retransmission_triggers_in = 0;
   int64_t window_ns = 10'000'000;
   double packets_per_second = 14.88e6;  // in packet time
-  uint32_t frames = 1 << 18;            // with 64 bytes they stay in the third-level cache, as a NIC's do
+  uint32_t frames = 1 << 18;            // with 64 bytes, they stay in the third-level cache, like those from a NIC
   uint32_t frame_bytes = 64;            // as on the wire, with the checksum
   trigger::GroupBy group = {};          // common to all triggers
   bool plain_thresholds = true;         // false: the engine does not recognise that conditions are thresholds
@@ -84,7 +85,7 @@ class Workload {
 
   WorkloadOptions options_;
   double packet_ns_;
-  size_t stride_;  // between frames, whole cache lines
+  size_t stride_;  // distance between frames, in whole cache lines
   uint64_t state_ = 88172645463325252;
   std::vector<trigger::Trigger> triggers_;
   std::vector<uint8_t> memory_;

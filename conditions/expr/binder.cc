@@ -22,7 +22,7 @@ void Binder::run(const Shape& shape) {
         stack.push_back(joined(negated ? Node::Kind::kAnd : Node::Kind::kOr, node.any(), &stack));
         break;
       case Tree::Node::kNot:
-        // The nodes below were built as their opposites.
+        // The nodes below were already built as their opposites.
         break;
       default:
         stack.push_back(bound({node, negated}));

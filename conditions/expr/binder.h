@@ -23,7 +23,7 @@ class Binder {
  public:
   Binder(const Tree& tree, const Schema& schema, const Expression::Resolver& resolve, Expression* out)
       : tree_(tree), schema_(schema), resolve_(resolve), out_(out) {}
-  // REQUIRES: `shape` is that of the tree.
+  // REQUIRES: `shape` is the shape of the tree.
   void run(const Shape& shape);
 
  private:
@@ -36,14 +36,14 @@ class Binder {
     Token token;
     bool is_literal() const { return field == nullptr && !aggregate; }
   };
-  // A leaf that is being built. Under an odd number of negations it becomes its opposite, and a disjunction of leaves a
-  // conjunction of opposites.
+  // A leaf that is being built. Under an odd number of negations, it becomes its opposite, and a disjunction of leaves
+  // becomes a conjunction of their opposites.
   struct Place {
     const Tree::Node& node;
     bool negated;
   };
 
-  // binder.cc
+  // Defined in binder.cc:
   static Node join(Node::Kind kind, std::vector<Node> children);
   static Node joined(Node::Kind kind, uint32_t count, std::vector<Node>* stack);
   Node bound(const Place& place);
@@ -54,7 +54,7 @@ class Binder {
   Operand operand_of(const Tree::Term& term);
   std::vector<Operand> sum(const google::protobuf::RepeatedPtrField<Tree::Term>& terms, const Place& place);
 
-  // comparison.cc
+  // Defined in comparison.cc:
   static Compare compare_of(Tree::Order order);
   static Compare mirrored(Compare compare);
   static bool all_literal(const std::vector<Operand>& sum);
@@ -81,7 +81,7 @@ class Binder {
   static Values prefix(const Column& column, const Token& token, size_t slash);
   Node membership(const Tree::Membership& membership, const Place& place);
   Node in(const Column& column, const Tree::Membership& membership, const Place& place);
-  // 192.*.*.1: each part is a number or a star.
+  // Parses a pattern such as 192.*.*.1, in which each part is a number or a star.
   Node like(const Column& column, const Token& pattern, const Place& place);
 
   const Tree& tree_;

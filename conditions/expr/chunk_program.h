@@ -20,7 +20,7 @@ namespace tapline::conditions {
 inline constexpr uint32_t kChunkRows = 1024;
 using ChunkBits = std::array<uint64_t, kChunkRows / 64>;
 
-// Calls `visit(i)` for each bit set, in order.
+// Calls `visit(i)` for each set bit, in order.
 template <typename Visit>
 inline void for_each_bit(const ChunkBits& bits, Visit&& visit) {
   for (uint32_t word = 0; word < bits.size(); ++word) {
@@ -42,7 +42,7 @@ class ChunkProgram {
   explicit ChunkProgram(const Schema& schema) : schema_(&schema) {}
   // Builder: adds an expression, which must outlive the program. Returns its number.
   uint32_t add(const Expression& expression);
-  // Builder: adds a column for keys_of(). REQUIRES column.keyed(). Returns its number.
+  // Builder: adds a column for keys_of(). Returns its number. REQUIRES: column.keyed().
   uint32_t add_column(const Column& column);
 
   // Selects the rows of the chunk that satisfy expression `number`. Leaves that depend on aggregates are assumed true,
@@ -60,7 +60,7 @@ class ChunkProgram {
   struct ProgramLeaf {
     Leaf leaf;
     uint32_t column = 0;
-    // The leaf is true of keys that lie in any of `ranges` or, if inverted, outside of all.
+    // The leaf is true for keys within any of `ranges` or, if inverted, for keys outside of all.
     KeyRanges ranges;
     bool inverted = false;
   };
@@ -96,7 +96,7 @@ class ChunkScratch {
   const uint8_t* rows_ = nullptr;
   uint32_t stride_ = 0;
   uint32_t count_ = 0;
-  // Number of the current chunk; only results with this number are valid.
+  // The number of the current chunk; only results with this number are valid.
   uint64_t chunk_ = 0;
   std::vector<std::unique_ptr<KeyBuffer>> keys_;
   std::vector<uint64_t> keys_of_;
@@ -107,7 +107,7 @@ class ChunkScratch {
   std::vector<uint64_t> bits_of_;
 };
 
-// Extracts the keys of `count` rows into `keys`, key_bytes() each. REQUIRES column.keyed().
+// Extracts the keys of `count` rows into `keys`, key_bytes() each. REQUIRES: column.keyed().
 void extract_keys(const Column& column, const uint8_t* rows, uint32_t stride, uint32_t count, void* keys);
 
 }  // namespace tapline::conditions

@@ -1,4 +1,4 @@
-// sum < sum: a field with a value, two fields, or a sum with a constant.
+// Compiles comparisons (sum < sum): of a field with a value, of two fields, or of a sum with a constant.
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
-// A condition on rows of a schema, compiled from a tree (conditions/tree) or from text (parser.h has the grammar): a
-// tree in negation normal form (negations are pushed into the leaves).
+// A condition on rows of a schema, compiled from a tree (conditions/tree) or from text (parser.h has the grammar): it
+// is a tree in negation normal form (negations are pushed into the leaves).
 //
 //   comparison    sum (== = != < <= > >=) sum    sum: fields, list elements, aggregates and literals joined by + -
 //   membership    field in 10.1.3.0/24 | 80..90 | [80, 90] | {80, 443, 8000..8080}    also `not in`, = and != (80, 443)
@@ -7,7 +7,8 @@
 //   list          path contains 7
 //   presence      has(queue_depth)
 //
-// Numbers take units (B KB MB GB TB KiB MiB GiB ns us ms s m h) and 0x; TCP, UDP, ICMP, true and false are numbers too.
+// Numbers take units (B KB MB GB TB KiB MiB GiB ns us ms s m h) and 0x; TCP, UDP, ICMP, true and false are numbers,
+// too.
 //
 // Logic is three-valued: a comparison with a missing field is unknown, and so is its negation; unknown selects nothing.
 // Immutable once compiled: any thread may evaluate it.
@@ -50,7 +51,7 @@ KeyRanges intersect(const KeyRanges& a, const KeyRanges& b);
 KeyRanges complement(const KeyRanges& ranges, uint64_t max_key);
 bool contains(const KeyRanges& ranges, uint64_t key);
 
-// An output of an aggregate; the resolver assigns the numbers.
+// An output of an aggregate. The resolver assigns the numbers.
 struct AggregateRef {
   uint32_t aggregate = 0;
   uint32_t output = 0;
@@ -59,13 +60,13 @@ struct AggregateRef {
 
 enum class Compare : uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual };
 
-// Returns true if the comparison is true of two values; `order` is the sign of the first minus the second.
+// Returns true if the comparison is true for two values; `order` is the sign of the first minus the second.
 bool is_true(Compare compare, int order);
 
 struct Term {
   int sign = 1;
   std::optional<AggregateRef> aggregate;
-  Column column;  // unless it is an aggregate
+  Column column;  // not used for an aggregate
   bool operator==(const Term&) const = default;
 };
 
@@ -114,14 +115,14 @@ class Expression {
   static constexpr int kMaxDepth = 100;
   static constexpr size_t kMaxLeaves = 4096;
 
-  // An empty text selects everything. Errors are kInvalid and give the byte position of the mistake.
+  // Compiles a text; an empty one selects everything. Errors are kInvalid and give the byte position of the mistake.
   static Result<Expression> compile(std::string_view text, const Schema& schema, const Resolver& resolve = {});
   // Checks a tree, which may come from an untrusted source, and compiles it.
   static Result<Expression> compile(Tree tree, const Schema& schema, const Resolver& resolve = {});
 
   const Node& root() const { return root_; }
   const std::vector<Leaf>& leaves() const { return leaves_; }
-  // The text as written, or the canonical text of the tree.
+  // The text as written, or the tree's canonical text.
   const std::string& text() const { return text_; }
   const Tree& tree() const { return tree_; }
   bool depends_on_aggregate() const;
@@ -132,15 +133,15 @@ class Expression {
   using Values = std::function<Number(const AggregateRef&)>;
   bool matches(const uint8_t* row, const Schema& schema, const Values& value = {}) const;
 
-  // The canonical disjunctive normal form: leaves on one column are merged, contradictions and duplicates are left out.
-  // Returns nullopt if it would have more than `max_clauses`. A clause without leaves selects everything; an empty form
-  // selects nothing.
+  // The canonical disjunctive normal form: leaves on one column are merged, and contradictions and duplicates are left
+  // out. Returns nullopt if it would have more than `max_clauses`. A clause without leaves selects everything; an empty
+  // form selects nothing.
   std::optional<std::vector<Clause>> dnf(size_t max_clauses = 64) const;
 
  private:
   friend class Binder;
-  // The tree as a flat program: evaluates a leaf, then continues at the step for its outcome. In negation normal form
-  // "unknown" counts as false, since nothing above a leaf negates it.
+  // A step of the tree as a flat program: evaluates a leaf, then continues at the step for its outcome. In negation
+  // normal form, "unknown" counts as false, since nothing above a leaf negates it.
   struct Step {
     uint32_t leaf, if_true, if_false;
   };
@@ -150,7 +151,7 @@ class Expression {
 
   Node root_;
   std::vector<Leaf> leaves_;
-  // In reverse order of evaluation, which begins with entry_.
+  // The steps in reverse order of evaluation, which begins with entry_.
   std::vector<Step> steps_;
   uint32_t entry_ = kAccept;
   std::string text_;

@@ -39,7 +39,7 @@ class Expressions : public testing::Test {
     EXPECT_TRUE(expression.ok()) << text << ": " << expression.status().to_string();
     if (!expression.ok()) return false;
     const bool scalar = expression->matches(row_.row().data(), schema_);
-    // Evaluates it by chunks, with each instruction set.
+    // Evaluates the expression by chunks, with each instruction set.
     ChunkProgram program(schema_);
     program.add(*expression);
     for (const simd::Kernels* kernels : simd::available()) {
@@ -49,7 +49,7 @@ class Expressions : public testing::Test {
       program.select(0, &scratch, &bits);
       EXPECT_EQ(bits[0], scalar ? 1u : 0u) << text << " with " << kernels->name;
     }
-    // Evaluates its normal form.
+    // Evaluates the expression's normal form.
     if (const auto clauses = expression->dnf()) {
       bool has_any = false;
       for (const Clause& clause : *clauses) {
@@ -167,7 +167,7 @@ TEST_F(Expressions, ErrorsHaveAReasonAndAPosition) {
   EXPECT_EQ(error_of("tag == \"hello"), "invalid at 7: the quoted string has no closing quote");
 }
 
-TEST_F(Expressions, HugeAndDeeplyNestedOnesAreRejected) {
+TEST_F(Expressions, HugeAndDeeplyNestedTextsAreRejected) {
   std::string nested = "ipTTL < 3";
   nested.insert(0, 100, '(').append(100, ')');
   EXPECT_EQ(error_of(nested), "invalid at 100: nested too deeply");

@@ -1,5 +1,5 @@
-// The meaning of words next to a field: numbers with units, addresses and bytes, as keys or (for fields of over 8
-// bytes) as bytes. All functions throw ParseError.
+// Interprets words next to a field: numbers with units, addresses and bytes, as keys or (for fields of over 8 bytes) as
+// bytes. All functions throw ParseError.
 #pragma once
 
 #include <cstdint>

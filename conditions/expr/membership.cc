@@ -1,4 +1,5 @@
-// field in …, like …, contains …: sets, ranges, prefixes and wildcards become ranges of keys, or of bytes.
+// Compiles `field in …`, `like …` and `contains …`: sets, ranges, prefixes and wildcards become ranges of keys or
+// bytes.
 #include <algorithm>
 #include <charconv>
 

@@ -41,7 +41,7 @@ class Parser {
     if (next_ + 1 < tokens_.size()) ++next_;
     return token;
   }
-  // Returns true if the token is this symbol, or this word in any case unless the schema has a field of that name.
+  // Returns true if the token is this symbol, or this word in any case, unless the schema has a field of that name.
   bool is(const Token& token, std::string_view symbol) const;
   bool accept(std::string_view symbol);
   void expect(std::string_view symbol);

@@ -6,7 +6,7 @@
 namespace tapline::conditions {
 namespace {
 
-// Longer sets, and those over more columns, are evaluated, since their tables would not fit the cache.
+// Longer sets, and sets over more columns, are evaluated, since their tables would not fit in the cache.
 constexpr uint64_t kMaxKeys = 256;
 constexpr size_t kMaxColumns = 16;
 
@@ -31,8 +31,8 @@ std::optional<RowDispatch::Demands> RowDispatch::demands_of(const Leaf& leaf) {
   return Demands{std::move(demand)};
 }
 
-// Prefers few columns, since each is looked up for each row; then a column with many possible values, since fewer rows
-// match; then the shorter list.
+// Prefers few columns, since each row needs a lookup for each of them; then a column with many possible values, since
+// fewer rows match; then the shorter list.
 bool RowDispatch::is_better(const Demands& a, const Demands& b) {
   if (a.size() != b.size()) return a.size() < b.size();
   if (a[0].column.bytes != b[0].column.bytes) return a[0].column.bytes > b[0].column.bytes;

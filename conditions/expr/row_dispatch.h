@@ -1,12 +1,12 @@
-// Finds those of many expressions that may be true of a row, without evaluating all of them: for appends of a few rows
-// at a time (chunk_program.h is for many), and for many expressions that are only sets of keys.
+// Finds, among many expressions, those that may be true for a row, without evaluating all of them. It is for appends of
+// a few rows at a time (chunk_program.h is for many), and for many expressions that are only sets of keys.
 //
 //   key of a column ──▶ hash table ──▶ expressions that require just this key in this column ───┐
 //                       expressions that require no particular keys ────────────────────────────┴─▶ candidates
 //
-// Every expression that is true of a row is a candidate. A candidate may be false unless is_set() of its expression,
+// Every expression that is true for a row is a candidate. A candidate may be false unless is_set() of its expression,
 // and may be visited more than once. Immutable once built. Measured: 16 filters `src_ip == … && dst_port == …` take 5
-// ns per row, evaluating each takes 250 ns; 100 filters `path contains …` over 5 switches take 10 ns.
+// ns per row, while evaluating each one takes 250 ns; 100 filters `path contains …` over 5 switches take 10 ns.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class RowDispatch {
   explicit RowDispatch(const Schema& schema) : presence_offset_(schema.presence_offset()) {}
 
   // Returns true if the expression requires only certain keys, of one column or any of several: `path contains 7`,
-  // `dst_port in {80, 443}`. A candidate is then certainly true of the row.
+  // `dst_port in {80, 443}`. A candidate is then certainly true for the row.
   static bool is_set(const Expression& expression);
 
   // Builder: the caller chooses the expression's number.
@@ -74,8 +74,8 @@ class RowDispatch {
   }
 
  private:
-  // Measured, in nanoseconds: the costs of a lookup and of comparing a chunk's column with a key; a comparison takes
-  // one nanosecond more for every kRowsCompared rows.
+  // Measured costs, in nanoseconds, of a lookup and of comparing a chunk's column with a key; a comparison takes one
+  // nanosecond more for every kRowsCompared rows.
   static constexpr size_t kLookup = 4, kCompare = 30, kRowsCompared = 16;
 
   // A necessary condition of an expression: `column`, or another column of the list, has one of `keys`.
@@ -86,12 +86,12 @@ class RowDispatch {
   using Demands = std::vector<Demand>;
   struct Slot {
     uint64_t key = 0;
-    uint32_t begin = 0, end = 0;  // in numbers; empty if 0
+    uint32_t begin = 0, end = 0;  // range in `numbers`; empty if 0
   };
   struct Table {
     Column column;
     std::vector<std::pair<uint64_t, uint32_t>> asked;  // key, number
-    // At most half full.
+    // A hash table that is at most half full.
     std::vector<Slot> slots;
     uint32_t shift = 0;
     std::vector<uint32_t> numbers;
@@ -120,7 +120,7 @@ class RowDispatch {
   static void fill(Table* table);
 
   uint32_t presence_offset_;
-  // Number of keys over all tables.
+  // The number of keys in all tables.
   size_t keys_ = 0;
   std::vector<Table> tables_;
   std::vector<uint32_t> always_;

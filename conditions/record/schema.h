@@ -6,9 +6,9 @@
 // IPv6, MAC and other byte fields are in network order. A row without optional fields has no presence bytes.
 //
 // Each field, or element of a list, up to 8 bytes wide has a *key*: an unsigned number of 1, 2, 4 or 8 bytes that sorts
-// like the values (signed numbers have an offset; of floats, -0 equals 0 and NaN is above all others). Filters, indexes
-// and zone maps use keys only. A wider field (an IPv6 address) has one key per 8 bytes or part thereof, its *parts*,
-// most significant first.
+// like the values (signed numbers have an offset; for floats, -0 equals 0 and NaN is above all others). Filters,
+// indexes and zone maps use keys only. A wider field (an IPv6 address) is divided into *parts* of up to 8 bytes, most
+// significant first, which have a key each.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,8 @@ std::string address_bytes(std::string_view address);
 // Returns 32 or 128. REQUIRES: a result of address_bytes().
 uint32_t bits_of_address(std::string_view bytes);
 
-// A text in a row. The bytes are stored elsewhere and live as long as the row, so a row with texts can't be stored.
+// A text in a row. The bytes are stored elsewhere and live only as long as the row, so a row with texts can't be
+// stored.
 struct TextRef {
   const char* data = nullptr;
   uint64_t bytes = 0;
@@ -61,12 +62,12 @@ std::string_view name_of(FieldType type);
 struct FieldSpec {
   std::string name;
   FieldType type = FieldType::kU32;
-  // Length of a kBytes field, 1 to 64.
+  // The length of a kBytes field, 1 to 64.
   uint32_t bytes = 0;
   // Above 1 for a list, such as the switches of a path: `path[2]`, `path contains 7`.
   uint32_t elements = 1;
-  // A record may lack the field (in a MultiLog row its presence bit is 0). A comparison with a missing field selects
-  // nothing, negated or not.
+  // True if a record may lack the field (in a MultiLog row, its presence bit is then 0). A comparison with a missing
+  // field selects nothing, negated or not.
   bool optional = false;
 };
 
@@ -79,11 +80,11 @@ struct Column {
   int32_t presence_bit = -1;
 
   bool keyed() const { return bytes <= 8; }
-  // Width of the key in bytes: 1, 2, 4 or 8.
+  // The width of the key in bytes: 1, 2, 4 or 8.
   uint32_t key_bytes() const { return bytes <= 2 ? bytes : bytes <= 4 ? 4 : 8; }
   uint64_t max_key() const { return key_bytes() == 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * key_bytes())) - 1; }
   uint32_t parts() const { return (bytes + 7) / 8; }
-  // REQUIRES i < parts().
+  // REQUIRES: i < parts().
   Column part(uint32_t i) const {
     if (keyed()) return *this;
     Column result = *this;
@@ -112,7 +113,7 @@ struct Field {
 
 class Schema {
  public:
-  // REQUIRES: a kTime field that is neither a list nor optional. The first such field is the record's time in
+  // REQUIRES: there is a kTime field that is neither a list nor optional. The first such field is the record's time in
   // nanoseconds.
   static Result<Schema> make(std::vector<FieldSpec> fields);
 
@@ -122,7 +123,7 @@ class Schema {
   uint32_t row_bytes() const { return row_bytes_; }
   uint32_t presence_offset() const { return presence_offset_; }
   uint32_t presence_bits() const { return presence_bits_; }
-  // One line "name type[elements] optional" per field; equal texts mean equal layouts.
+  // Returns one line "name type[elements] optional" per field; equal texts mean equal layouts.
   std::string to_text() const;
   static Result<Schema> from_text(std::string_view text);
 
@@ -145,14 +146,14 @@ uint64_t float_key(double value);
 double float_of_key(uint64_t key);
 uint32_t float_key32(float value);
 
-// REQUIRES column.keyed().
+// REQUIRES: column.keyed().
 uint64_t key_of(const Column& column, const uint8_t* row);
-// Returns the number of a key. REQUIRES is_number() or an unsigned meaning of the bits.
+// Returns the number of a key. REQUIRES: is_number(), or an unsigned meaning of the bits.
 double number_of_key(const Column& column, uint64_t key);
-// Returns the integer of a key. REQUIRES keyed() and not is_float().
+// Returns the integer of a key. REQUIRES: keyed() and not is_float().
 __int128 integer_of_key(const Column& column, uint64_t key);
 uint64_t key_of_integer(const Column& column, __int128 value);
-// The range of integers in the column. REQUIRES keyed() and not is_float().
+// The range of integers in the column. REQUIRES: keyed() and not is_float().
 __int128 min_of(const Column& column);
 __int128 max_of(const Column& column);
 

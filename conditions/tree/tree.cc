@@ -102,7 +102,7 @@ std::string text_of(const Tree::Membership& membership) {
   return membership.ranges_size() == 1 ? begin + values : begin + "{" + values + "}";
 }
 
-// The precedence of a text. A part is put in parentheses if it binds no tighter than the text around it.
+// The precedence of a text. A part is put in parentheses if it does not bind tighter than the text around it.
 enum class Binding : uint8_t { kOr, kAnd, kNot, kLeaf };
 
 struct Part {
@@ -142,7 +142,7 @@ Result<Shape> check_shape(const Tree& tree) {
   const int count = tree.nodes_size();
   if (count > kMaxNodes) return Status(Code::kInvalid, "the condition has more than 16384 nodes", 0);
   shape.negated.resize(static_cast<size_t>(count));
-  // Walks backwards from the root; each level has its number of missing nodes and whether they are negated.
+  // Walks backwards from the root. A level has the number of its missing nodes, and true if they are negated.
   struct Level {
     uint32_t missing;
     bool negated;

@@ -28,7 +28,7 @@ struct Shape {
 // are kInvalid.
 Result<Shape> check_shape(const Tree& tree);
 
-// Returns a tree that is true if all of these are. A tree without nodes is true of every row.
+// Returns a tree that is true if all of these are. A tree without nodes is true for every row.
 Tree conjunction(const std::vector<Tree>& trees);
 
 // Returns the fields that the tree names.

@@ -84,9 +84,9 @@ class QueryGate {
   bool admit(Packet* packet);
   // Counts the packet as dropped for this reason for each active query whose match wants it.
   void refuse(const Packet& packet, Drop reason);
-  // The active queries that want every packet, and those others that want either all packets of a connection or none.
-  //
+  // The active queries that want every packet.
   uint64_t unconditional() const { return active_ & unconditional_; }
+  // The other active queries that want either all packets of a connection or none.
   uint64_t by_endpoints() const { return active_ & by_endpoints_ & ~unconditional_; }
   // True if there are active queries and all of them decide this way.
   bool decides_by_connection() const { return active_ != 0 && (active_ & ~by_endpoints_) == 0; }

@@ -1,9 +1,9 @@
-// The share of flows that this monitor can sustain. A query's effective sampling rate is the minimum of its own rate
-// and the rates that the monitor and the pipeline can sustain. One per lane; not thread-safe.
+// The share of flows that this monitor can sustain. A query's effective sampling rate is the minimum of its requested
+// rate and the rates that the monitor and the pipeline can sustain. One per lane; not thread-safe.
 //
-// The share halves while the output stays full or refuses batches, but not before the previous reduction can have taken
-// effect. It doubles again once the output has stayed empty for long. A step down takes half a second and a step up ten
-// times that, so the share settles below what the output can take instead of oscillating around it.
+// The share is halved while the output stays full or refuses batches, but not before the previous reduction can have
+// taken effect. It is doubled again once the output has stayed empty for a long time. A step down takes half a second
+// and a step up ten times that, so the share settles below what the output can take instead of oscillating around it.
 #pragma once
 
 #include <cstdint>

@@ -65,7 +65,7 @@ class Supervisor {
   Watchdog watchdog_;
   int worker_ = -1;  // process id
   int worker_fd_ = -1;
-  bool stop_forwarded_ = false;   // true once the worker was told to stop
+  bool stop_forwarded_ = false;   // true once the supervisor has asked the worker to stop
   int looks_left_ = 0;            // samples of the arrivals left before this worker's missed packets are counted
   uint64_t unseen_ = UINT64_MAX;  // the minimum difference between these samples and the workers' count
   uint64_t unseen_at_start_ = 0;  // packets that arrived before the first worker captured

@@ -17,11 +17,11 @@ struct Direction {
   rates::BurstWindows windows;
   const SentPacket* anchor = nullptr;       // first sample of the open burst
   const SentPacket* chain_begin = nullptr;  // first sample of the windows that are not reported yet
-  rates::Counted counted;                   // in this interval
+  rates::Counted counted;                   // bytes and packets counted in this interval
   std::vector<int64_t> waiting_ns;          // sending times of the open burst's samples
 };
 
-// The collector of one switch, which processes copies as the parser flow_rate does those of one tap.
+// The collector of one switch. It processes copies as the parser flow_rate processes the packets of one tap.
 class Collector {
  public:
   Collector(const Observation& seen, const EstimateOptions& options, Report report)
@@ -68,7 +68,8 @@ class Collector {
     if (was_started) direction->chain_begin = &packet;
     if (ended && report_ == Report::kBursts) end_burst(time_ns, direction);
     if (packet.payload_bytes > 0) direction->waiting_ns.push_back(packet.sent_ns);
-    // Between queues that are served in turn, an acknowledgement overtakes copies of the data that it acknowledges.
+    // If queues are served in turn, the copy of an acknowledgement may overtake the copies of the data that it
+    // acknowledges.
     if (packet.has_ack && !options_.mirror.fair_queues) acknowledge(packet, time_ns);
   }
 
@@ -95,7 +96,8 @@ class Collector {
     direction->chain_begin = direction->anchor;
   }
 
-  // Reports windows that ended. The truth is what the sender sent between their first and last sample.
+  // Reports the windows that have ended. The true rate of a window is that at which the sender sent between its first
+  // and its last sample.
   void add_windows(const rates::FlowRate& rate, int64_t time_ns, const Direction& direction) {
     const SentPacket &first = *direction.chain_begin, &last = *direction.anchor;
     if (first.from_server || last.sent_ns <= first.sent_ns) return;

@@ -13,8 +13,9 @@ struct EstimateOptions {
   rates::MirrorPort mirror;
   rates::BurstLimits bursts;
   uint64_t link_bits_per_second = 10'000'000'000;
-  int64_t every_ns = 1'000'000;  // intervals of interval_estimates()
-  // Delay of a copy through idle links and an empty queue, from the first bit on the sender's link.
+  int64_t every_ns = 1'000'000;  // length of the intervals for which rates are estimated
+  // Delay of a copy over idle links and through an empty queue, measured from its packet's first bit on the sender's
+  // link.
   int64_t path_ns = 0;
 };
 
@@ -22,19 +23,19 @@ struct EstimateOptions {
 struct Estimate {
   uint32_t flow = 0;
   bool udp = false;
-  int64_t ready_ns = 0;             // time at which the collector had it
-  int64_t from_ns = 0, to_ns = 0;   // on the sender's clock
+  int64_t ready_ns = 0;             // time at which the collector had the estimate
+  int64_t from_ns = 0, to_ns = 0;   // the estimate's interval, on the sender's clock
   rates::Bounded bits_per_second;   // the value is NaN if the rate is unknown
   double true_bits_per_second = 0;  // sent on the sender's link between from_ns and to_ns
   rates::Method method = rates::Method::kUnknown;
-  // The mirror had dropped a copy before, or never drops one: it was not filling.
+  // True if the mirror queue was not filling: it had already dropped a copy, or never drops one.
   bool steady = false;
 
   bool within() const {
     return bits_per_second.low <= true_bits_per_second * (1 + 1e-9) &&
            true_bits_per_second <= bits_per_second.high * (1 + 1e-9);
   }
-  // Relative; NaN without a value.
+  // Returns the relative error, or NaN if the rate is unknown.
   double error() const { return (bits_per_second.value - true_bits_per_second) / true_bits_per_second; }
 };
 
@@ -49,16 +50,16 @@ struct Estimates {
   std::vector<Wait> waits;
 };
 
-// Sends the copies through the estimators that the parsers flow_rate and link_load run (parsers/rates). Reports the
+// Sends the copies through the estimators that the parsers flow_rate and link_load run (parsers/rates). Reports only
 // directions with payload.
 Estimates estimate(const Observation& seen, const EstimateOptions& options);
 
-// The estimate that the paper warns of (Figure 10a): the bytes captured of a flow in the last `window_ns`, ten times
-// per window. Without bounds.
+// Makes the estimates that the paper warns against (Figure 10a), ten per window: the rate of the captured bytes of a
+// flow in the last `window_ns`. They have no bounds.
 std::vector<Estimate> rolling_averages(const Observation& seen, uint32_t flow, int64_t window_ns,
                                        const EstimateOptions& options);
 
-// Microseconds from a sample's first bit to its estimate, of samples sent at `from_ns` or later.
+// Returns the microseconds from a sample's first bit to its estimate, for the samples sent at `from_ns` or later.
 std::vector<double> waits_us(const std::vector<Wait>& waits, int64_t from_ns);
 
 // The collector's view of a copy of a TCP segment.

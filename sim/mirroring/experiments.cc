@@ -33,7 +33,7 @@ StarOptions options_of(const Settings& settings, uint32_t hosts) {
   return options;
 }
 
-// Flows between pairs of hosts, so that each has ports to itself. They begin within 100 us.
+// Makes flows between pairs of hosts, so that no two flows share a port. All begin within 100 us.
 std::vector<FlowSpec> pairs(const Settings& settings) {
   std::vector<FlowSpec> flows(settings.flows);
   for (uint32_t i = 0; i < settings.flows; ++i) {
@@ -53,7 +53,7 @@ Observation run_pairs(const Settings& settings) {
   return run(options_of(settings, 2 * settings.flows), pairs(settings), ns_of(settings.ms), settings.seed);
 }
 
-// Cumulative distribution.
+// Adds the cumulative distribution of the values.
 void add_curve(const char* series, const std::vector<double>& values, Rows* rows) {
   if (values.empty()) return;
   std::vector<double> sorted = values;
@@ -120,7 +120,7 @@ EstimateOptions estimating(const Settings& settings) {
   return options;
 }
 
-// Errors and bounds of estimates of intervals in which the flow sent something.
+// Adds the errors and bounds of the estimates for intervals in which the flow sent something.
 void add_errors(const std::string& name, const std::vector<Estimate>& estimates, Rows* rows) {
   double errors = 0, bias = 0, width = 0, valued = 0, within = 0, all = 0;
   for (const Estimate& estimate : estimates) {
@@ -164,7 +164,7 @@ Rows errors(const Settings& settings) {
 Rows readiness(const Settings& settings) {
   const Observation seen = run_pairs(settings);
   EstimateOptions options = estimating(settings);
-  // The paper's limits for 1 Gb/s, too.
+  // The paper uses the same limits for 1 Gb/s.
   options.bursts = rates::BurstLimits();
   const std::vector<double> delays = sample_delays_us(seen, ns_of(settings.from_ms));
   const Estimates estimates = estimate(seen, options);
@@ -181,7 +181,8 @@ Rows readiness(const Settings& settings) {
   return rows;
 }
 
-// The loads of the senders' links, from which congestion events follow. Errors are shares of the link's speed.
+// Returns the loads of the senders' links, from which congestion events are derived. Errors are fractions of the link's
+// speed.
 Rows loads(const Settings& settings) {
   const Observation seen = run_pairs(settings);
   EstimateOptions options = estimating(settings);
@@ -203,7 +204,7 @@ Rows loads(const Settings& settings) {
   return rows;
 }
 
-// Two hosts send to each congested port. They begin within 5 ms.
+// Two hosts send to each congested port. All flows begin within 5 ms.
 Rows congestion(const Settings& settings) {
   std::vector<FlowSpec> flows(2 * settings.congested);
   for (uint32_t i = 0; i < flows.size(); ++i) {

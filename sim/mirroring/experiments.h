@@ -11,15 +11,15 @@ namespace tapline::mirroring {
 
 struct Settings {
   uint32_t flows = 3;
-  uint32_t udp = 0;              // number of UDP flows among them
+  uint32_t udp = 0;              // number of the flows that use UDP
   double gigabits = 10;          // speed of each port
-  double factor = 0;             // rate of all flows over the mirror port's; 0: as fast as TCP permits
-  double every_us = 100;         // interval of loads
-  double ms = 30, from_ms = 10;  // simulated; measured from
+  double factor = 0;             // ratio of the rate of all flows to that of the mirror port; 0: as fast as TCP permits
+  double every_us = 100;         // interval for which loads are estimated
+  double ms = 30, from_ms = 10;  // simulated time; time at which measurement begins
   uint64_t queue_bytes = PortQueue<int>::kNoLimit;  // limit of the mirror queue
   double buffer_bytes = 9e6, alpha = 0.8;           // the switch's shared buffer
   uint32_t window_bytes = 1 << 20;
-  uint32_t congested = 1;  // ports that two hosts send to
+  uint32_t congested = 1;  // number of ports to which two hosts send
   Schedule schedule = Schedule::kRoundRobin;
   bool mirrored = true;
   bool hystart = true;

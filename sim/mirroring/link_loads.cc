@@ -9,12 +9,12 @@
 namespace tapline::mirroring {
 namespace {
 
-// One direction of a flow, and of its link.
+// One direction of a flow, and the same direction of its link.
 struct Link {
   rates::SequenceTracker tracker;
   rates::LinkShare share;
   rates::LinkSum sum;
-  int64_t min_delay_ns = INT64_MAX;  // shortest delay of a copy with payload, which did not wait
+  int64_t min_delay_ns = INT64_MAX;  // shortest delay of a copy with payload; that copy did not wait
   int64_t begin_ns = 0;              // end of the previous interval, on the sender's clock
   std::vector<int64_t> waiting_ns;   // sending times of the interval's samples
 };
@@ -57,7 +57,7 @@ class Collector {
     const rates::Progress progress = link.tracker.add(sample, tracking_);
     queue_.observe(progress);
     link.sum.add(sample, progress, &link.share);
-    // With fair queues, an acknowledgement overtakes copies of the data that it acknowledges.
+    // With fair queues, the copy of an acknowledgement may overtake the copies of the data that it acknowledges.
     if (packet.has_ack && !options_.mirror.fair_queues) acknowledge(packet, copy.time_ns);
   }
 
@@ -106,8 +106,8 @@ class Collector {
     link.waiting_ns.clear();
   }
 
-  // The wait in the mirror's queue of a packet whose copy would be received at this time: that of the latest one,
-  // unless the port has been idle since.
+  // Returns how long a packet whose copy is received at this time waited in the mirror queue: as long as the latest
+  // packet, unless the port has been idle since.
   int64_t wait_at(int64_t time_ns) const {
     const auto frames_ns = static_cast<int64_t>(2 * 1538 * 8e9 / static_cast<double>(options_.link_bits_per_second));
     return time_ns - latest_ns_ > frames_ns ? 0 : latest_wait_ns_;
@@ -121,7 +121,7 @@ class Collector {
   std::vector<Link> links_;
   rates::QueueDelay earlier_delay_;
   int64_t latest_ns_ = 0;       // time of the latest copy, ...
-  int64_t latest_wait_ns_ = 0;  // ... and the latest wait of one with payload
+  int64_t latest_wait_ns_ = 0;  // ... and the wait of the latest copy with payload
   LinkLoads result_;
 };
 

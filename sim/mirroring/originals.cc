@@ -9,7 +9,7 @@ namespace {
 // Counts the transmissions of one segment.
 struct Segment {
   int64_t sent_ns;
-  int64_t received_ns;  // < 0: never
+  int64_t received_ns;  // < 0: never received
   uint32_t flow, payload_bytes;
 };
 

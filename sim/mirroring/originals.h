@@ -7,12 +7,12 @@
 
 namespace tapline::mirroring {
 
-// The packets of TCP flows that a switch mirrors (Planck section 5.1).
+// Statistics of the packets of TCP flows that a switch mirrors (Planck section 5.1).
 struct Originals {
-  // From a segment's first transmission to its first arrival at the receiver, retransmission delays included.
+  // Times from a segment's first transmission to its first arrival at the receiver, including retransmission delays.
   std::vector<double> delays_us;
-  std::vector<double> gigabits_per_second;  // payload that arrived, by flow and slice
-  double lost = 0;                          // share of packets that never arrived
+  std::vector<double> gigabits_per_second;  // rate of the payload that arrived, by flow and slice
+  double lost = 0;                          // fraction of the packets that never arrived
 };
 
 // Considers packets sent and received from `from_ns` to `to_ns`, the end of the experiment. Throughput is averaged

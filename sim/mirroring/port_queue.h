@@ -29,21 +29,21 @@ inline constexpr size_t kAdmissions = 4;
 struct PortAccount {
   uint64_t arrived = 0, sent = 0, pushed_out = 0;
   uint64_t outcomes[kAdmissions] = {};  // by Admission
-  uint64_t largest_bytes = 0;           // maximum length of the queue
+  uint64_t largest_bytes = 0;           // maximum length that the queue had
 
   uint64_t admitted() const { return outcomes[static_cast<size_t>(Admission::kAdmitted)]; }
   uint64_t dropped() const { return arrived - admitted() + pushed_out; }
 };
 
-// The queue of one output port, in memory that the switch's ports share. Under round robin each input port has a queue
-// in it. These are served by deficit round robin (Shreedhar and Varghese, 1995), so that each input port gets the same
-// number of bytes, and if there is no room for a packet, the longest queue loses its last one (Wei et al., "An
-// optimal buffer management policy for high-performance packet switching", 1991). Not thread-safe.
+// The queue of one output port, in memory that the switch's ports share. Under round robin, it consists of a queue for
+// each input port. These queues are served by deficit round robin (Shreedhar and Varghese, 1995), so that each input
+// port gets the same number of bytes, and if there is no room for a packet, the longest queue loses its last one (Wei
+// et al., "An optimal buffer management policy for high-performance packet switching", 1991). Not thread-safe.
 template <typename Packet>
 class PortQueue {
  public:
   static constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
-  // Bytes that an input port may send in its turn.
+  // The number of bytes that an input port may send in its turn.
   static constexpr uint64_t kTurnBytes = 1518;
 
   // `limit_bytes` is the port's own limit, in addition to the shared buffer's threshold.
@@ -114,7 +114,8 @@ class PortQueue {
     return bytes_ + bytes > limit_bytes_ ? Admission::kPortLimit : Admission::kAdmitted;
   }
 
-  // Makes room for a packet of this queue at the cost of the longest one, unless that is this one.
+  // Makes room for a packet of this queue by dropping the last packet of the longest queue, unless this queue is the
+  // longest.
   bool push_out(const Queue& queue, uint32_t bytes) {
     while (judge(bytes) != Admission::kAdmitted) {
       const auto longest = std::max_element(queues_.begin(), queues_.end(),

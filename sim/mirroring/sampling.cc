@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kFramingBytes = 24;  // check sequence, preamble and gap
 
-// Idle times of the senders' links, as MTUs that would have fit.
+// Adds the idle times of the senders' links, in packets of 1,500 bytes that would have fitted into them.
 void add_sender_gaps(const Observation& seen, int64_t from_ns, uint64_t link_bits_per_second, Sampling* sampling) {
   const double ns_per_byte = 8e9 / static_cast<double>(link_bits_per_second);
   std::vector<double> free_ns(seen.flows, -1);
@@ -32,7 +32,8 @@ Sampling sampling_of(const Observation& seen, int64_t from_ns, uint64_t link_bit
   constexpr double kNever = -1;
   Sampling sampling;
   sampling.samples_by_flow.assign(seen.flows, 0);
-  std::vector<double> left_at(seen.flows, kNever);  // in MTUs since the beginning, at the end of the flow's last burst
+  std::vector<double> left_at(seen.flows,
+                              kNever);  // position at the end of the flow's last burst, in MTUs since the beginning
   double total = 0, burst = 0;
   uint32_t current = seen.flows;
   const auto end_burst = [&] {

@@ -7,28 +7,30 @@
 
 namespace tapline::mirroring {
 
-// Bytes of a packet as the paper counts lengths, in units of 1,500 bytes.
+// The paper's unit of length: a packet of 1,500 bytes.
 inline constexpr double kMtuBytes = 1500;
 
 struct Sampling {
-  std::vector<double> burst_mtu;        // packets of one flow that the collector received in a row
-  std::vector<double> gap_mtu;          // packets of other flows between two bursts of a flow
-  std::vector<double> sender_gap_mtu;   // MTUs that fit on the link between two bursts of a sender
+  std::vector<double> burst_mtu;  // number of packets of one flow that the collector received in a row
+  std::vector<double> gap_mtu;    // number of packets of other flows between two bursts of a flow
+  std::vector<double>
+      sender_gap_mtu;  // number of MTUs that would have fitted on the link between two bursts of a sender
   std::vector<double> samples_by_flow;  // number of packets
 };
 
-// Planck section 5.3. Counts the packets with payload whose copies arrived at `from_ns` or later. A sender's burst ends
-// when its link becomes idle.
+// Computes the figures of Planck section 5.3. Counts the packets with payload whose copies arrived at `from_ns` or
+// later. A sender's burst ends when its link becomes idle.
 Sampling sampling_of(const Observation& seen, int64_t from_ns, uint64_t link_bits_per_second);
 
-// Delay of each copy at `from_ns` or later, from the first bit on the sender's link to the last bit at the collector.
+// Returns the delay of each copy received at `from_ns` or later, from its first bit on the sender's link to its last
+// bit at the collector.
 std::vector<double> sample_delays_us(const Observation& seen, int64_t from_ns);
 
-// The values may be in any order; figures of no values are 0. `share` is 0 to 1.
+// The values may be in any order. The quantile of no values is 0. `share` is from 0 to 1.
 double quantile(std::vector<double> values, double share);
 double mean(const std::vector<double>& values);
 double deviation(const std::vector<double>& values);
-// Share of the values that are at most `limit`.
+// Returns the fraction of the values that are at most `limit`.
 double share_within(const std::vector<double>& values, double limit);
 
 }  // namespace tapline::mirroring

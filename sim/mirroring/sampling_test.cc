@@ -5,7 +5,7 @@
 namespace tapline::mirroring {
 namespace {
 
-// Copies of full packets of the given flows, 10 us apart; 9 stands for an acknowledgement of flow 0.
+// Returns copies of full packets of the given flows, 10 us apart. Flow 9 stands for an acknowledgement of flow 0.
 Observation copies_of(const std::vector<uint32_t>& flows) {
   Observation seen;
   seen.flows = 3;
@@ -24,7 +24,7 @@ Observation copies_of(const std::vector<uint32_t>& flows) {
 TEST(Sampling, CountsBurstsAndGaps) {
   const Sampling sampling = sampling_of(copies_of({0, 0, 1, 9, 0, 2, 2, 2, 1}), 0, 10'000'000'000);
   EXPECT_EQ(sampling.burst_mtu, (std::vector<double>{2, 1, 1, 3, 1}));
-  EXPECT_EQ(sampling.gap_mtu, (std::vector<double>{1, 4}));  // flow 0, then flow 1
+  EXPECT_EQ(sampling.gap_mtu, (std::vector<double>{1, 4}));  // of flow 0, then of flow 1
   EXPECT_EQ(sampling.samples_by_flow, (std::vector<double>{3, 2, 3}));
 }
 

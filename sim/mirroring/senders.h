@@ -13,7 +13,7 @@ struct FlowSpec {
   int64_t begin_ns = 0, end_ns = 0;
 };
 
-// Runs the flows until `end_ns`; flow i is that to port kFirstPort + i.
+// Runs the flows until `end_ns`. Flow i has the destination port kFirstPort + i.
 Observation run(const StarOptions& options, const std::vector<FlowSpec>& flows, int64_t end_ns, uint32_t seed);
 
 }  // namespace tapline::mirroring

@@ -28,7 +28,7 @@ constexpr uint32_t kHostQueuePackets = 20'000;
 
 int64_t now_ns() { return ns3::Simulator::Now().GetNanoSeconds(); }
 
-// The number of a packet in Observation::sent.
+// Marks a packet with its index in Observation::sent.
 class NumberTag final : public ns3::Tag {
  public:
   static ns3::TypeId GetTypeId() {
@@ -52,7 +52,7 @@ uint32_t number_of(Ptr<const ns3::Packet> packet) {
   return tag.number;
 }
 
-// Values of current Linux.
+// Uses the values of current Linux for TCP.
 void set_defaults(const StarOptions& options) {
   namespace Config = ns3::Config;
   Config::SetDefault("ns3::TcpL4Protocol::SocketType", ns3::StringValue("ns3::TcpCubic"));
@@ -90,7 +90,7 @@ SentPacket read(Ptr<const ns3::Packet> packet) {
     source_port = tcp.GetSourcePort(), to = tcp.GetDestinationPort();
   }
   read.payload_bytes = rest->GetSize();
-  // Clients' ports are those of RFC 6335's dynamic range, above all servers' ports.
+  // Clients' ports are in RFC 6335's dynamic range, above all servers' ports.
   read.from_server = source_port < to;
   read.flow = std::min(source_port, to) - kFirstPort;
   return read;

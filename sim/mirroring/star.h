@@ -21,21 +21,21 @@ namespace tapline::mirroring {
 struct StarOptions {
   uint32_t hosts = 2;
   uint64_t bits_per_second = 10'000'000'000;  // speed of each port
-  // Delay between an application's host and the switch, in either direction: mostly of the host's stack and card. Up to
-  // `jitter_ns` more, by host, since equal delays would keep flows in step.
+  // Delay between an application's host and the switch, in either direction. Most of it occurs in the host's network
+  // stack and card. Each host adds a delay of up to `jitter_ns`, because equal delays would keep flows in step.
   int64_t host_delay_ns = 45'000;
   int64_t jitter_ns = 15'000;
   int64_t collector_delay_ns = 5'000;
   uint64_t buffer_bytes = 9'000'000;  // Broadcom's Trident, according to the paper
-  double alpha = 0.8;                 // so that one congested port takes 4 MB
+  double alpha = 0.8;                 // one congested port takes 4 MB
   bool mirrored = true;
-  Schedule schedule = Schedule::kRoundRobin;  // the mirror port's
+  Schedule schedule = Schedule::kRoundRobin;  // schedule of the mirror port
   uint64_t mirror_limit_bytes = PortQueue<int>::kNoLimit;
-  uint32_t window_bytes = 1 << 20;  // maximum that a sender has in flight
+  uint32_t window_bytes = 1 << 20;  // maximum number of bytes that a sender has in flight
   bool hystart = true;              // CUBIC's HyStart ends slow start before the first loss
 };
 
-// Ports of the first flow's server, the second's, and so on.
+// Server port of the first flow. The following flows use the following ports.
 inline constexpr uint16_t kFirstPort = 5000;
 
 class SwitchQueue;
@@ -47,7 +47,8 @@ class Star {
 
   ns3::Ptr<ns3::Node> host(uint32_t n) const { return hosts_[n]; }
   static ns3::Ipv4Address address(uint32_t n) { return ns3::Ipv4Address((10u << 24) + 1 + n); }
-  // Delay of a copy through idle links and an empty queue, from the sender's first bit, at least.
+  // Returns the minimum delay of a copy, over idle links and through an empty queue, from its first bit on the sender's
+  // link.
   int64_t path_ns() const;
   // Returns all observations. REQUIRES: flows use the ports starting with kFirstPort.
   Observation observation(uint32_t flows);

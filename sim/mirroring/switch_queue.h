@@ -23,12 +23,12 @@ class SwitchQueue final : public ns3::Queue<ns3::Packet> {
   // The input port of the next packet to be queued.
   void set_input(size_t input) { input_ = input; }
   const PortAccount& account() const { return queue_->account(); }
-  // Negative without drops.
+  // Negative if no packet was dropped.
   int64_t first_drop_ns() const { return first_drop_ns_; }
 
   bool Enqueue(ns3::Ptr<ns3::Packet> packet) override;
   ns3::Ptr<ns3::Packet> Dequeue() override;
-  // The devices of this simulation never call them.
+  // The devices of this simulation never call these functions.
   ns3::Ptr<ns3::Packet> Remove() override { return Dequeue(); }
   ns3::Ptr<const ns3::Packet> Peek() const override { return nullptr; }
 

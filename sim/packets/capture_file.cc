@@ -28,7 +28,7 @@ void add_ethernet(Bytes* frame, uint16_t type) {
   frame->Add16(type);
 }
 
-// INT-MD version 2; the last switch's words are first.
+// Adds the header of INT-MD version 2. The words of the last switch come first.
 void add_telemetry(Bytes* frame, const std::vector<HopRecord>& hops) {
   constexpr uint32_t kIntMd = 1, kVersion = 2, kHeaderBytes = 12;
   constexpr uint32_t kSwitchId = 0x8000, kPorts = 0x4000, kLatency = 0x2000, kQueue = 0x1000, kLeft = 0x0400;
@@ -38,7 +38,7 @@ void add_telemetry(Bytes* frame, const std::vector<HopRecord>& hops) {
   frame->Add8(kVersion << 4);
   frame->Add8(0);
   frame->Add8(kHopBytes / 4);
-  frame->Add8(8 - static_cast<uint32_t>(hops.size()));  // how many more may write
+  frame->Add8(8 - static_cast<uint32_t>(hops.size()));  // how many more hops may write
   frame->Add16(kSwitchId | kPorts | kLatency | kQueue | kLeft);
   for (int i = 0; i < 3; ++i) frame->Add16(0);
   for (auto hop = hops.rbegin(); hop != hops.rend(); ++hop) {
@@ -72,7 +72,7 @@ void CaptureFile::write(uint64_t time_ns, ns3::Ptr<const ns3::Packet> packet, co
   if (!hops.empty()) add_telemetry(&frame, hops);
   uint8_t ip[kMaxHeaderBytes];
   uint32_t ip_bytes = packet->CopyData(ip, sizeof ip);
-  // Up to the end of the TCP header.
+  // Keeps the packet up to the end of the TCP header.
   ip_bytes = std::min<uint32_t>(ip_bytes, 20 + (ip[20 + 12] >> 4) * 4);
   const auto before = static_cast<uint32_t>(frame.bytes().size());
   const uint64_t epoch_ns = kEpochNs + time_ns;

@@ -2,7 +2,7 @@
 // tag of docs/reference/in-band-telemetry.md, with switch ID, ports, latency, queue ID, packets in the queue and egress
 // time of each hop.
 //
-// Headers only: frames are cut behind the TCP header.
+// It contains only headers: frames are cut after the TCP header.
 #pragma once
 
 #include <ns3/packet.h>

@@ -29,7 +29,7 @@ void Receive(ns3::Ptr<const ns3::Packet> packet, uint32_t interface) {
   mutable_packet->AddPacketTag(tag);
 }
 
-// The class of service in which PrioQueueDisc queues the packet.
+// Returns the class of service in which PrioQueueDisc queues the packet.
 uint8_t ClassOf(const ns3::Ipv4Header& header) {
   constexpr uint8_t kOfPriority[16] = {1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
   return kOfPriority[ns3::Socket::IpTos2Priority(header.GetTos()) & 15];

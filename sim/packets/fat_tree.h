@@ -4,7 +4,7 @@
 //   host h: pod h/(k²/4), address 10.pod.edge.2+port       k = 4: 16 hosts, 20 switches
 //   switch IDs: edge 100+n, aggregation 200+n, core 300+n   n counts pod by pod
 //
-// The destination decides how a packet goes up, so that all flows to a host come down the same way.
+// The destination determines a packet's way up, so that all flows to a host come down the same way.
 #pragma once
 
 #include <ns3/node-container.h>
@@ -23,19 +23,19 @@ struct TreeOptions {
   uint32_t k = 4;
   uint64_t link_bits_per_second = 100'000'000;
   uint64_t delay_ns = 5'000;
-  // Hosts' links have up to this much additional delay, at random: equal delays would keep flows in step, as no real
-  // network does.
+  // Each host's link has a random additional delay of up to this length. Equal delays would keep flows in step, which
+  // does not happen in real networks.
   uint64_t host_jitter_ns = 20'000;
-  // Edge switches take up to this long for a packet, at random. Without it, flows that acknowledgements pace stay in
-  // step with the queue indefinitely, and find it full each time.
+  // Edge switches process each packet for a random time of up to this length. Without it, flows paced by
+  // acknowledgements stay in step with the queue indefinitely, and always find it full.
   uint64_t processing_ns = 0;
-  // Drop-tail, per port of a switch; with by_priority, per class of service.
+  // Length of the drop-tail queue of each switch port or, with by_priority, of each of its classes of service.
   uint32_t queue_packets = 64;
   bool by_priority = false;
-  // Packets always go up by the first port, as if hashing were broken.
+  // Packets always go up through the first port, as if hashing were broken.
   bool one_way_up = false;
-  // Packets take the time of their Ethernet frame, without FCS and preamble; otherwise that of ns-3's shorter PPP
-  // frame.
+  // If true, sending a packet takes as long as sending its Ethernet frame, without FCS and preamble; otherwise, as long
+  // as sending ns-3's shorter PPP frame.
   bool ethernet_framing = false;
 };
 
@@ -49,11 +49,12 @@ class FatTree {
   uint32_t hosts() const { return k_ * k_ * k_ / 4; }
   ns3::Ptr<ns3::Node> host(uint32_t h) const { return hosts_[h]; }
   ns3::Ipv4Address address(uint32_t h) const;
-  // Switches by their IDs.
+  // These return the IDs of switches.
   uint32_t edge_of(uint32_t h) const { return 100 + h / half_; }
   uint32_t aggregation(uint32_t pod, uint32_t n) const { return 200 + pod * half_ + n; }
 
-  // Sends that share of the packets from hosts below this edge switch to the host up by the other aggregation switch.
+  // Sends this fraction of the packets from hosts below this edge switch to the host up through the other aggregation
+  // switch.
   void detour(uint32_t edge_switch, uint32_t to_host, uint32_t aggregation_port, double share);
   // Calls `loses` for each packet that a switch receives, and drops the packet if it returns true.
   void lose(uint32_t switch_id, std::function<bool(ns3::Ptr<ns3::Packet>)> loses);
@@ -68,7 +69,7 @@ class FatTree {
 
   Switch make_switch(uint32_t id);
   ns3::Ptr<TreeRouting> install_stack(ns3::Ptr<ns3::Node> node);
-  // Interfaces at both ends.
+  // Returns the numbers of the interfaces at both ends.
   std::pair<uint32_t, uint32_t> link(ns3::Ptr<ns3::Node> low, ns3::Ptr<ns3::Node> high, ns3::Ipv4Address low_address);
   uint32_t add_interface(ns3::Ptr<ns3::Node> node, ns3::Ptr<ns3::NetDevice> device, ns3::Ipv4Address address);
   void limit_port(Switch* switch_node, uint32_t interface);

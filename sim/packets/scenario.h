@@ -18,11 +18,11 @@ struct Scenario {
   TreeOptions tree;
   std::vector<FlowSpec> flows;
   double seconds = 1;
-  // Faults and detours.
+  // Adds faults and detours to the tree.
   std::function<void(FatTree*)> prepare = {};
-  // The maximum that a sender has in flight.
+  // The maximum number of bytes that a sender has in flight.
   uint32_t window_bytes = 96'000;
-  // The minimum time that a sender waits for an acknowledgement; Linux has 200 ms.
+  // The minimum time for which a sender waits for an acknowledgement. The default is that of Linux.
   uint32_t min_timeout_ms = 200;
 };
 
@@ -42,7 +42,7 @@ class Run {
   void connect(size_t flow);
   void sent(const Segment& segment, ns3::Ptr<const ns3::Packet> packet);
   void received(uint32_t host, ns3::Ptr<const ns3::Packet> packet);
-  // Reads a packet of a flow's data direction; returns false for others.
+  // Reads a packet of a flow's data direction. Returns false for other packets.
   bool read(ns3::Ptr<const ns3::Packet> packet, Segment* segment);
 
   const Scenario& scenario_;
@@ -50,13 +50,13 @@ class Run {
   Truth truth_;
   std::unique_ptr<FatTree> tree_;
   std::map<uint32_t, std::unique_ptr<CaptureFile>> captures_;
-  // First sequence number that was never sent, by flow.
+  // The first sequence number that has not been sent, by flow.
   std::vector<uint32_t> sent_;
 };
 
 // Changes a setting: "queue=64" packets of each port, "timeout=2" ms at least, "seconds=3", "window=300000" bytes,
-// "jitter=0" ns of hosts' links, "processing=12000" ns of edge switches at most, flows that start "apart=100" us one
-// from the next. Returns false if it is none of these.
+// "jitter=0" ns of hosts' links, "processing=12000" ns of edge switches at most, "apart=100" us between the starts of
+// flows. Returns false if it is none of these settings.
 bool change(const std::string& setting, Scenario* scenario);
 
 // Returns the scenario of that name, or null.

@@ -1,5 +1,5 @@
-// The records that switches write into a packet on its way: carried beside the packet in the simulation, so that they
-// take no time on links; capture_file.h writes them as bytes.
+// The records that switches write into a packet on its way. The simulation carries them outside the packet, so that
+// they take no time on links; capture_file.h writes them as bytes.
 #pragma once
 
 #include <ns3/tag.h>
@@ -13,7 +13,7 @@ struct HopRecord {
   uint32_t switch_id = 0;
   uint16_t ingress_port = 0, egress_port = 0;  // ns-3's numbers of the node's interfaces
   uint8_t queue_id = 0;                        // class of service
-  uint32_t queue_packets = 0;                  // packets that this one found in the port's queues
+  uint32_t queue_packets = 0;                  // number of packets that this packet found in the port's queues
   uint64_t entered_ns = 0, left_ns = 0;
 };
 

@@ -1,5 +1,5 @@
-// How a node of the tree forwards a packet: an interface for each destination, and detours for a share of the packets,
-// caused by a fault or on purpose.
+// Forwards the packets of a node of the tree through an interface for each destination. Detours, made on purpose or
+// caused by a fault, take a fraction of the packets through another interface.
 #pragma once
 
 #include <ns3/ipv4-routing-protocol.h>
@@ -15,10 +15,11 @@ class TreeRouting final : public ns3::Ipv4RoutingProtocol {
   static ns3::TypeId GetTypeId();
 
   void add(ns3::Ipv4Address destination, uint32_t interface) { routes_[destination] = interface; }
-  // Share of the packets to the destination that take the other interface, at random.
+  // A random fraction `share` of the packets to the destination takes the other interface.
   void add_detour(ns3::Ipv4Address destination, uint32_t interface, double share);
 
-  // Each packet waits up to this long, at random, before it is sent on; packets of one interface keep their order.
+  // Each packet waits for a random time of up to `max_ns` before it is sent on. Packets of one interface keep their
+  // order.
   void set_processing(uint64_t max_ns);
 
   ns3::Ptr<ns3::Ipv4Route> RouteOutput(ns3::Ptr<ns3::Packet> packet, const ns3::Ipv4Header& header,
@@ -46,7 +47,7 @@ class TreeRouting final : public ns3::Ipv4RoutingProtocol {
   std::map<ns3::Ipv4Address, Detour> detours_;
   ns3::Ptr<ns3::UniformRandomVariable> random_;
   uint64_t processing_ns_ = 0;
-  // When the last packet of an interface was, or will be, sent on.
+  // The time at which the last packet of an interface was, or will be, sent on.
   std::map<uint32_t, ns3::Time> sent_on_;
 };
 

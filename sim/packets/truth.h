@@ -1,4 +1,4 @@
-// The events as the simulation itself knows them, for comparison with a diagnosis.
+// The events that the simulation itself knows, for comparison with a diagnosis.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ struct FlowSpec {
   uint32_t from, to;
   uint8_t tos = 0;
   double start_s = 0, stop_s = 1;
-  // The application's rate; 0: as fast as TCP goes.
+  // The application's rate; 0: as fast as TCP permits.
   uint64_t bits_per_second = 0;
-  std::string source, destination;  // address:port, filled in
+  std::string source, destination;  // address:port, set by the run
 };
 
 class Truth {

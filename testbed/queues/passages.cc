@@ -1,9 +1,9 @@
-// Prints what each packet found in a queue, from the captures of both its sides: exactly, and as ConQuest's sketch
-// estimates it in three readings (parsers/queues/snapshots.h), one line per departure.
+// Prints what each packet found in a queue, one line per departure: exactly, from the captures on both sides of the
+// queue, and as estimated by ConQuest's sketch in three readings (parsers/queues/snapshots.h).
 //
 //   queue_passages [--link BITS_PER_S] ARRIVALS DEPARTURES [T in ns]
 //
-// With the speed of the queue's link, departures that were stamped too late are corrected
+// If the speed of the queue's link is given, departures that were timestamped too late are corrected
 // (parsers/queues/departure_times.h). The sketch has h=4, R=2, C=64. T is a quarter of the longest wait unless given.
 #include <algorithm>
 #include <array>
@@ -29,7 +29,7 @@ namespace {
 
 constexpr HashKey kKey = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
 constexpr uint8_t kArrivals = 0;
-constexpr int64_t kMaxDelayNs = 1'000'000'000;  // as the parsers' default
+constexpr int64_t kMaxDelayNs = 1'000'000'000;  // the parsers' default
 constexpr int kWindowShift = 20;                // a window of the sketch is 2^20 units of its clock
 constexpr Reading kReadings[] = {Reading::kComplete, Reading::kWithCurrent, Reading::kWeighted};
 
@@ -106,7 +106,7 @@ void print(const std::vector<Departure>& departures, int64_t window_ns) {
   std::printf(
       "departure_ns,arrival_ns,src_port,bytes,queue_bytes,own_bytes,error_bytes,complete,with_current,weighted\n");
   if (departures.empty()) return;
-  // Begins a second earlier: all times of the sketch's clock are positive.
+  // The clock begins a second earlier, so that all its times are positive.
   const Clock clock(departures.front().passage.departure_ns - 1'000'000'000, window_ns);
   for (const Departure& sent : departures) {
     const Passage& passage = sent.passage;
