@@ -1,4 +1,5 @@
-// An endless mixture of TCP traffic, the same for the same seed, that counts the packets it sent and lost.
+// Generates an endless mixture of TCP traffic, which depends only on the seed, and counts the packets that it sent and
+// lost.
 //
 //   kept flows     `flows` keep-alive HTTP connections, visited in turn: a handshake first, then one GET and its
 //   response per visit, so that all of them stay in use at the same time short flows    HTTP connections from handshake

@@ -1,7 +1,7 @@
 // The states of one aggregate at one writer: a ring of time buckets, and one state for everything that left the ring.
 //
 //   slot     | sequence | bucket + 1 | version | state words… |        slots 0 … n-1: bucket b lives in slot b mod n
-//   slot n   the same for buckets that later ones have displaced ("evicted")
+//   slot n   the same values for all buckets that later ones have displaced ("evicted")
 //
 // Publication order: the writer makes `sequence` odd, changes the slot, writes `version` = the log position after the
 // rows folded in, and makes `sequence` even, all before it publishes that position as its tail. A reader of the tail T

@@ -1,7 +1,7 @@
 // The log of one writer: segments in order, and the tail, which is the number of rows.
 //
 // Publication protocol. A writer takes rows in pieces of at most 1024. For each piece, in this order:
-//   1. copies the rows behind the tail, widens the zone maps, keeps the keys of indexed columns
+//   1. copies the rows after the tail, widens the zone maps, keeps the keys of indexed columns
 //   2. appends to the postings of filters, then changes the aggregates' buckets (each marked with the tail to come)
 //   3. stores tail_ (release)
 // A reader loads tail_ (acquire) and then sees all earlier changes to rows, zone maps, postings, buckets and directory,

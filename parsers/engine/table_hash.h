@@ -8,8 +8,8 @@
 
 namespace tapline {
 
-// The hash that finds entries of the connection table: the same for both directions of a flow, never visible outside,
-// and keyed with a random key per process, so that an attacker can't fill one chain of buckets.
+// The hash that finds entries of the connection table. It is the same for both directions of a flow, is never visible
+// outside, and has a random key per process, so that an attacker can't fill one chain of buckets.
 //
 // It is NH over the two ordered endpoints (Black et al., UMAC, 1999: two flows, even chosen ones, collide for at most
 // one in 2^64 keys, as long as no hash is seen), folded and mixed by one more multiplication, which takes fewer

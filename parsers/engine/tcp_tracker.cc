@@ -79,7 +79,7 @@ uint8_t track_syn_ack(Connection& connection, const Packet& packet, Side side) {
   return 0;
 }
 
-// Of several SYN/ACKs, the valid one is the one that the client acknowledges or that the server's data follow.
+// If there are several SYN/ACKs, the valid one is that which the client acknowledges or which the server's data follow.
 void settle_syn_acks(Connection& connection, const Packet& packet, Side side) {
   if (connection.syn_acks_conflict == 0) return;
   connection.syn_acks_conflict = 0;

@@ -87,8 +87,8 @@ bool is_usual_method(std::string_view method) {
                      [&](std::string_view usual) { return usual.substr(0, usual.size() - 1) == method; });
 }
 
-// Of lines without a version, accepts only those that are unlikely to be another protocol's command, since servers
-// respond to them (RFC 9112 section 3).
+// Accepts lines without a version, to which servers respond (RFC 9112 section 3), only if they are unlikely to be
+// another protocol's command.
 bool is_request(const RequestLine& line) {
   if (line.versioned) return !line.url.empty();
   if (is_usual_method(line.method))

@@ -1,7 +1,7 @@
 #include "parsers/link_load/link_load.h"
 #include "parsers/testing/fuzz_packets.h"
 
-// Runs the same bytes as TCP segments behind a slow port, and as datagrams.
+// Runs the same bytes as TCP segments that pass through a slow port, and as datagrams.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using tapline::Value;
   std::vector<std::unique_ptr<tapline::Parser>> parsers;

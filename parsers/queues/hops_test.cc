@@ -248,7 +248,7 @@ TEST(Hops, QueuesOfAllSwitchesFromTelemetryAlone) {
   EXPECT_GT(measured.at("300:1.0").long_waits, 2500u);
 }
 
-// Switches drop packets behind some of the queues, and their telemetry never arrives.
+// Switches drop packets after some of the queues, and their telemetry never arrives.
 TEST(Hops, DropsOnTheWayMakeContentsALowerBound) {
   const std::map<std::string, MeasuredQueue> measured = measure(trace("incast"));
   uint64_t below = 0;
@@ -257,7 +257,7 @@ TEST(Hops, DropsOnTheWayMakeContentsALowerBound) {
     below += queue.below_depth;
   }
   EXPECT_GT(below, 100u);
-  EXPECT_EQ(measured.at("300:1.0").below_depth, 0u) << "nothing is dropped behind it";
+  EXPECT_EQ(measured.at("300:1.0").below_depth, 0u) << "no packet is dropped after this queue";
 }
 
 }  // namespace

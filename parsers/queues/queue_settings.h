@@ -39,7 +39,8 @@ struct QueueSettings {
                    .description = "Several classes share the port, so that packets overtake each other",
                    .default_value = "false"});
     own.push_back({"link", FieldType::kU64, "bits/s",
-                   "Speed of the queue's link: corrects packets that were stamped too late; 0: unknown", "0", 0, 1e12});
+                   "Speed of the queue's link: corrects packets that were timestamped too late; 0: unknown", "0", 0,
+                   1e12});
     return own;
   }
   static Argument every() {

@@ -159,7 +159,7 @@ void TapMatcher::emit(const PendingSide& departure) {
 }
 
 // In a FIFO queue, packets that arrived before a packet that has left have left, too, or never will. `late_ns` is the
-// time by which that packet may have been stamped too late.
+// time by which that packet may have been timestamped too late.
 void TapMatcher::discard_older(int64_t late_ns) {
   while (!arrivals_.empty() && arrivals_.front().time_ns < anchor_ns_ - late_ns) discard_first();
 }

@@ -196,7 +196,7 @@ TEST(LinksModel, UdpAndTcp) {
   }
 }
 
-// Of two thousand flows of about 30 packets each, many have few samples and some have none.
+// There are two thousand flows of about 30 packets each. Many have few samples, and some have none.
 TEST(LinksModel, ShortFlows) {
   std::vector<FlowSpec> flows;
   for (int i = 0; i < 2000; ++i) {
