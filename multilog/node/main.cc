@@ -29,8 +29,8 @@ std::string help() {
          "--headers-from DIR)\n"
          "\nKeeps the headers of packets in a MultiLog and answers queries about them over gRPC.\n" +
          help_of(table_of(&defaults), kServiceActions) +
-         "\nAfter the last packet of capture files it continues to answer. SIGTERM and SIGINT end it cleanly; a second "
-         "one exits immediately.\nExit codes: 0 done, 1 failed, 2 wrong usage.\n";
+         "\nAfter the last packet of capture files, it continues to serve queries. SIGTERM and SIGINT end it cleanly; "
+         "a second one exits immediately.\nExit codes: 0 done, 1 failed, 2 wrong usage.\n";
 }
 
 std::unique_ptr<PacketSource> make_source(const NodeConfig& config, Reporter* reporter) {

@@ -103,7 +103,7 @@ TEST(KafkaRequest, PairsAtEveryCutOfTheStream) {
   for (size_t cut = 1; cut < responses.size(); ++cut) {
     Conversation conversation;
     conversation.handshake().client(requests).server(responses.substr(0, cut)).server(responses.substr(cut)).close();
-    ASSERT_EQ(parse(conversation.frames()), expected) << "answers cut at " << cut;
+    ASSERT_EQ(parse(conversation.frames()), expected) << "responses cut at " << cut;
   }
   Conversation bytes;
   bytes.handshake().client_cut(requests, 1).server_cut(responses, 1).close();

@@ -23,9 +23,9 @@ class TcpConnTime final : public Parser {
               "continued), "
               "stray-rst (of an unknown connection), syn-ack-conflict (a second SYN/ACK with another number)"},
              {"outcome", FieldType::kString, "",
-              "Outcome, for fin, rst and timeout: closed (FIN both ways), reset, refused (RST answers SYN), unanswered "
-              "(SYN "
-              "without answer), half-closed (one FIN when given up), open (none when given up); else empty"},
+              "Outcome of a fin, rst or timeout: closed (FIN both ways), reset, refused (RST in response to the SYN), "
+              "unanswered (SYN without a response), half-closed (one FIN when given up), open (none when given up); "
+              "else empty"},
              {"certain_after_ns", FieldType::kI64, "ns",
               "time_ns - time of the event (of a timeout: of the last packet); more than 0 for rst, timeouts, ends of "
               "capture and packets captured late"}},
