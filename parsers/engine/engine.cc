@@ -117,18 +117,18 @@ EngineStats Engine::Impl::stats() const {
   EngineStats stats = stats_;
   if (table_) stats.live_connections = table_->size();
   if (reassembler_) stats.reassembly_bytes = reassembler_->buffered_bytes();
-  for (const LoadedParser& each : loaded_) {
-    stats.tuples += each.emitter.tuples_;
-    for (int reason = 0; reason < kLossReasons; ++reason) stats.losses[reason] += each.emitter.losses_[reason];
+  for (const LoadedParser& loaded : loaded_) {
+    stats.tuples += loaded.emitter.tuples_;
+    for (int reason = 0; reason < kLossReasons; ++reason) stats.losses[reason] += loaded.emitter.losses_[reason];
   }
   return stats;
 }
 
 std::span<const ParserStats> Engine::Impl::parser_stats() {
   parser_stats_.clear();
-  for (LoadedParser& each : loaded_) {
-    each.stats.tuples = each.emitter.tuples_;
-    parser_stats_.push_back(each.stats);
+  for (LoadedParser& loaded : loaded_) {
+    loaded.stats.tuples = loaded.emitter.tuples_;
+    parser_stats_.push_back(loaded.stats);
   }
   return parser_stats_;
 }
@@ -153,9 +153,9 @@ void Engine::Impl::look_ahead(std::span<const Packet> burst) {
   for (int step = 0; step < kLookAheadSteps; ++step) {
     for (const Connection* connection : expected_) {
       if (!connection->is_tcp()) continue;
-      for (const LoadedParser* each : active_) {
-        if (each->stream_parser != nullptr && (connection->ignored_by & each->ignore_bit) == 0)
-          each->stream_parser->look_ahead(*connection, step);
+      for (const LoadedParser* loaded : active_) {
+        if (loaded->stream_parser != nullptr && (connection->ignored_by & loaded->ignore_bit) == 0)
+          loaded->stream_parser->look_ahead(*connection, step);
       }
     }
   }
@@ -163,18 +163,18 @@ void Engine::Impl::look_ahead(std::span<const Packet> burst) {
 
 void Engine::Impl::deliver_run() {
   if (run_.empty()) return;
-  for (LoadedParser* each : active_) {
-    if (!each->needs.packets) continue;
-    Timer timer(each, run_.size(), timed_);
+  for (LoadedParser* loaded : active_) {
+    if (!loaded->needs.packets) continue;
+    Timer timer(loaded, run_.size(), timed_);
     Connection*& connection = run_.front().connection;
-    if (connection != nullptr && !each->follows(connection->is_tcp())) [[unlikely]] {
+    if (connection != nullptr && !loaded->follows(connection->is_tcp())) [[unlikely]] {
       // Other parsers follow the connection, but this one must not see it. A run of several packets has only one
       // parser.
       Connection* const hidden = std::exchange(connection, nullptr);
-      each->parser->process(run_, each->emitter);
+      loaded->parser->process(run_, loaded->emitter);
       connection = hidden;
     } else {
-      each->parser->process(run_, each->emitter);
+      loaded->parser->process(run_, loaded->emitter);
     }
   }
   if (runs_) {
@@ -187,10 +187,10 @@ void Engine::Impl::deliver_view(Packet& packet) {
   deliver_run();
   clock_ns_ = std::max(clock_ns_, packet.time_ns);
   if (!views_) return;
-  for (LoadedParser* each : active_) {
-    if (!each->needs.packets || !each->needs.all_views) continue;
-    Timer timer(each, 1, timed_);
-    each->parser->process({&packet, 1}, each->emitter);
+  for (LoadedParser* loaded : active_) {
+    if (!loaded->needs.packets || !loaded->needs.all_views) continue;
+    Timer timer(loaded, 1, timed_);
+    loaded->parser->process({&packet, 1}, loaded->emitter);
   }
 }
 
@@ -209,22 +209,22 @@ void Engine::Impl::tick(int64_t time_ns) {
 // Ends the intervals that are over, each at its end and the earliest first, so that tuple times never decrease. An
 // interval that reaches beyond the end of time never ends.
 void Engine::Impl::end_intervals(int64_t time_ns) {
-  const auto is_over = [time_ns](const LoadedParser* each) {
-    return each->needs.interval_ns != 0 && each->interval_end_ns <= time_ns && each->interval_end_ns != INT64_MAX;
+  const auto is_over = [time_ns](const LoadedParser* loaded) {
+    return loaded->needs.interval_ns != 0 && loaded->interval_end_ns <= time_ns && loaded->interval_end_ns != INT64_MAX;
   };
   while (true) {
     int64_t end_ns = INT64_MAX;
-    for (const LoadedParser* each : active_) {
-      if (is_over(each)) end_ns = std::min(end_ns, each->interval_end_ns);
+    for (const LoadedParser* loaded : active_) {
+      if (is_over(loaded)) end_ns = std::min(end_ns, loaded->interval_end_ns);
     }
     if (end_ns == INT64_MAX) return;
     clock_ns_ = end_ns - 1;
-    for (LoadedParser* each : active_) {
-      if (!is_over(each) || each->interval_end_ns != end_ns) continue;
-      each->parser->on_interval(end_ns, each->emitter);
-      const int64_t interval_ns = each->needs.interval_ns;
-      const int64_t due_ns = std::max(each->parser->due_ns(), interval_end(end_ns, interval_ns));
-      each->interval_end_ns = std::min(due_ns, interval_end(time_ns, interval_ns));
+    for (LoadedParser* loaded : active_) {
+      if (!is_over(loaded) || loaded->interval_end_ns != end_ns) continue;
+      loaded->parser->on_interval(end_ns, loaded->emitter);
+      const int64_t interval_ns = loaded->needs.interval_ns;
+      const int64_t due_ns = std::max(loaded->parser->due_ns(), interval_end(end_ns, interval_ns));
+      loaded->interval_end_ns = std::min(due_ns, interval_end(time_ns, interval_ns));
     }
   }
 }
@@ -233,12 +233,12 @@ void Engine::Impl::begin_intervals(int64_t time_ns) {
   if (second_end_ns_ <= time_ns) second_end_ns_ = interval_end(time_ns, kNsPerSecond);
   tick_ns_ = second_end_ns_;
   tick_start_ns_ = interval_start(second_end_ns_, kNsPerSecond);
-  for (LoadedParser* each : active_) {
-    const int64_t interval_ns = each->needs.interval_ns;
+  for (LoadedParser* loaded : active_) {
+    const int64_t interval_ns = loaded->needs.interval_ns;
     if (interval_ns == 0) continue;
-    if (each->interval_end_ns <= time_ns) each->interval_end_ns = interval_end(time_ns, interval_ns);
-    tick_ns_ = std::min(tick_ns_, each->interval_end_ns);
-    tick_start_ns_ = std::max(tick_start_ns_, interval_start(each->interval_end_ns, interval_ns));
+    if (loaded->interval_end_ns <= time_ns) loaded->interval_end_ns = interval_end(time_ns, interval_ns);
+    tick_ns_ = std::min(tick_ns_, loaded->interval_end_ns);
+    tick_start_ns_ = std::max(tick_start_ns_, interval_start(loaded->interval_end_ns, interval_ns));
   }
 }
 

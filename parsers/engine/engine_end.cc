@@ -7,8 +7,8 @@ namespace tapline {
 
 void Engine::Impl::begin_end(uint64_t queries) {
   if (ending_ == 0) ending_clock_ns_ = clock_ns_;
-  for (LoadedParser& each : loaded_) {
-    if ((each.emitter.queries_ & queries) != 0) each.parser->on_queries_end(queries, each.emitter);
+  for (LoadedParser& loaded : loaded_) {
+    if ((loaded.emitter.queries_ & queries) != 0) loaded.parser->on_queries_end(queries, loaded.emitter);
   }
   ending_ |= queries;
   cursor_ = 1;
@@ -40,8 +40,8 @@ bool Engine::Impl::settle(Connection& connection) {
     retire_now(connection);
     settling_ = false;
   } else if (ending != 0) {
-    for (LoadedParser& each : loaded_) {
-      if (each.follows(connection.is_tcp())) end_for(each, connection, ending);
+    for (LoadedParser& loaded : loaded_) {
+      if (loaded.follows(connection.is_tcp())) end_for(loaded, connection, ending);
     }
     forget(connection, ending);
     if (connection.stream != 0 && !wanted(connection)) reassembler_->abandon(connection);
@@ -50,20 +50,20 @@ bool Engine::Impl::settle(Connection& connection) {
   return others;
 }
 
-void Engine::Impl::end_for(LoadedParser& each, Connection& connection, uint64_t ending) {
-  each.parser->on_end(connection, ending, each.emitter);
-  if ((each.emitter.queries_ & ~ending_) == 0) clear_state(each, connection);
+void Engine::Impl::end_for(LoadedParser& loaded, Connection& connection, uint64_t ending) {
+  loaded.parser->on_end(connection, ending, loaded.emitter);
+  if ((loaded.emitter.queries_ & ~ending_) == 0) clear_state(loaded, connection);
 }
 
-void Engine::Impl::clear_state(LoadedParser& each, Connection& connection) {
-  each.parser->on_release(connection);
-  std::memset(connection.parser_state() + each.parser->state_offset_, 0, each.needs.connection_state_bytes);
-  connection.ignored_by &= static_cast<uint16_t>(~each.ignore_bit);
+void Engine::Impl::clear_state(LoadedParser& loaded, Connection& connection) {
+  loaded.parser->on_release(connection);
+  std::memset(connection.parser_state() + loaded.parser->state_offset_, 0, loaded.needs.connection_state_bytes);
+  connection.ignored_by &= static_cast<uint16_t>(~loaded.ignore_bit);
 }
 
 void Engine::Impl::forget_streams(Connection& connection) {
-  for (LoadedParser& each : loaded_) {
-    if (each.stream_parser != nullptr) clear_state(each, connection);
+  for (LoadedParser& loaded : loaded_) {
+    if (loaded.stream_parser != nullptr) clear_state(loaded, connection);
   }
 }
 
@@ -74,10 +74,10 @@ void Engine::Impl::retire(Connection& connection) {
 
 void Engine::Impl::retire_now(Connection& connection) {
   if (reassembler_) reassembler_->finish(connection, StreamEnd::kGivenUp, connection.last_seen_ns);
-  for (LoadedParser& each : loaded_) {
-    if (!each.follows(connection.is_tcp())) continue;
-    each.parser->on_end(connection, connection.queries, each.emitter);
-    each.parser->on_release(connection);
+  for (LoadedParser& loaded : loaded_) {
+    if (!loaded.follows(connection.is_tcp())) continue;
+    loaded.parser->on_end(connection, connection.queries, loaded.emitter);
+    loaded.parser->on_release(connection);
   }
   forget(connection, connection.queries);
   table_->erase(connection);

@@ -166,8 +166,8 @@ class Engine::Impl final : public StreamReceiver {
   bool settle(Connection& connection);
 
   // A parser that has no queries left forgets the connection: if it is requested again, it starts without state.
-  void end_for(LoadedParser& each, Connection& connection, uint64_t ending);
-  void clear_state(LoadedParser& each, Connection& connection);
+  void end_for(LoadedParser& loaded, Connection& connection, uint64_t ending);
+  void clear_state(LoadedParser& loaded, Connection& connection);
 
   // Resets the state of stream parsers, since the streams ended and begin again.
   void forget_streams(Connection& connection);
@@ -177,19 +177,19 @@ class Engine::Impl final : public StreamReceiver {
   template <typename Call>
   bool for_each_stream_parser(Connection& connection, Call call) {
     uint16_t going_on = 0;
-    const auto notify = [&](LoadedParser& each) {
-      if (each.stream_parser == nullptr || (connection.ignored_by & each.ignore_bit) != 0) return;
-      Timer timer(&each, 1, timed_);
-      const bool gives_up = call(*each.stream_parser, each.emitter) == StreamVerdict::kGiveUp;
-      (gives_up ? connection.ignored_by : going_on) |= each.ignore_bit;
+    const auto notify = [&](LoadedParser& loaded) {
+      if (loaded.stream_parser == nullptr || (connection.ignored_by & loaded.ignore_bit) != 0) return;
+      Timer timer(&loaded, 1, timed_);
+      const bool gives_up = call(*loaded.stream_parser, loaded.emitter) == StreamVerdict::kGiveUp;
+      (gives_up ? connection.ignored_by : going_on) |= loaded.ignore_bit;
     };
     if (settling_) [[unlikely]] {
       // Tuples pending at the end belong to queries that are no longer active.
-      for (LoadedParser& each : loaded_) {
-        if (each.emitter.queries_ != 0) notify(each);
+      for (LoadedParser& loaded : loaded_) {
+        if (loaded.emitter.queries_ != 0) notify(loaded);
       }
     } else {
-      for (LoadedParser* each : active_) notify(*each);
+      for (LoadedParser* loaded : active_) notify(*loaded);
     }
     return going_on != 0;
   }

@@ -72,22 +72,22 @@ void Engine::Impl::choose_active() {
   all_ignore_ = 0;
   connections_ = views_ = false;
   connection_queries_ = stream_queries_ = datagram_queries_ = 0;
-  for (LoadedParser& each : loaded_) {
-    const uint64_t queries = each.emitter.queries_ & ~ending_;
+  for (LoadedParser& loaded : loaded_) {
+    const uint64_t queries = loaded.emitter.queries_ & ~ending_;
     if (queries == 0) continue;
-    active_.push_back(&each);
-    views_ |= each.needs.all_views;
-    if (each.needs.datagrams) datagram_queries_ |= queries;
-    connections_ |= each.needs.datagrams;
-    if (!needs_connections(each.needs)) continue;
+    active_.push_back(&loaded);
+    views_ |= loaded.needs.all_views;
+    if (loaded.needs.datagrams) datagram_queries_ |= queries;
+    connections_ |= loaded.needs.datagrams;
+    if (!needs_connections(loaded.needs)) continue;
     connections_ = true;
     connection_queries_ |= queries;
-    all_ignore_ |= each.ignore_bit;
-    if (each.stream_parser != nullptr) stream_queries_ |= queries;
+    all_ignore_ |= loaded.ignore_bit;
+    if (loaded.stream_parser != nullptr) stream_queries_ |= queries;
   }
   runs_ = active_.size() == 1 && all_ignore_ == 0;
   views_in_runs_ = views_ && runs_ && !connections_;
-  const auto wants_every = [](const LoadedParser* each) { return each->needs.every_packet; };
+  const auto wants_every = [](const LoadedParser* loaded) { return loaded->needs.every_packet; };
   absorbs_ = connections_ && ending_ == 0 && std::none_of(active_.begin(), active_.end(), wants_every);
   // A new parser has seen nothing yet, and starts in the middle of an interval.
   if (clock_ns_ != INT64_MIN) begin_intervals(clock_ns_);

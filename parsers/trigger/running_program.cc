@@ -32,7 +32,7 @@ bool RunningProgram::ends(int64_t time_ns) const {
 }
 
 uint32_t RunningProgram::sweep(uint32_t steps) {
-  for (Sweep& each : sweeps_) steps = each.run(steps);
+  for (Sweep& channel_sweep : sweeps_) steps = channel_sweep.run(steps);
   return steps;
 }
 
@@ -44,13 +44,13 @@ void RunningProgram::look(int64_t time_ns) {
 
 uint32_t RunningProgram::hand_over(uint32_t steps, RunningProgram* next) {
   const auto next_sweep = [&](uint32_t* bit) { return next->sweep_of(program_->compiled(*bit).id, bit); };
-  for (Sweep& each : sweeps_) {
-    const bool alerts_done = each.alerts().hand_over(&steps, [&](AlertStates::Key* key) {
+  for (Sweep& old_sweep : sweeps_) {
+    const bool alerts_done = old_sweep.alerts().hand_over(&steps, [&](AlertStates::Key* key) {
       Sweep* sweep = next_sweep(&key->bit);
       return sweep == nullptr ? nullptr : &sweep->alerts();
     });
     if (!alerts_done) return 0;
-    const bool groups_done = each.silent_groups().hand_over(&steps, [&](SilentGroups::Key* key) {
+    const bool groups_done = old_sweep.silent_groups().hand_over(&steps, [&](SilentGroups::Key* key) {
       Sweep* sweep = next_sweep(&key->bit);
       return sweep == nullptr ? nullptr : &sweep->silent_groups();
     });
@@ -65,8 +65,8 @@ Sweep* RunningProgram::sweep_of(uint64_t trigger, uint32_t* bit) {
   if (found == bits_.end()) return nullptr;
   *bit = found->second;
   const auto& channels = program_->channels();
-  const auto channel = std::find_if(channels.begin(), channels.end(), [bit](const Channel& each) {
-    return *bit >= each.first_bit() && *bit < each.first_bit() + each.bits();
+  const auto channel = std::find_if(channels.begin(), channels.end(), [bit](const Channel& candidate) {
+    return *bit >= candidate.first_bit() && *bit < candidate.first_bit() + candidate.bits();
   });
   return &sweeps_[static_cast<size_t>(channel - channels.begin())];
 }
