@@ -332,8 +332,8 @@ size_t Exchange::resume_within(Side side, std::string_view bytes) const {
     const TextResponse parsed = parse_response(line);
     if (!line.ends_with('\n') || !continues(parsed, readers_[side].segment())) continue;
     const std::string_view rest = bytes.substr(begin + line.size());
-    const std::string_view behind = rest.substr(std::min<uint64_t>(parsed.value_bytes, rest.size()), kNext.size());
-    if (kNext.starts_with(behind) || behind.starts_with(kLast) || kLast.starts_with(behind)) return begin;
+    const std::string_view following = rest.substr(std::min<uint64_t>(parsed.value_bytes, rest.size()), kNext.size());
+    if (kNext.starts_with(following) || following.starts_with(kLast) || kLast.starts_with(following)) return begin;
   }
   return std::string_view::npos;
 }
