@@ -120,7 +120,7 @@ class Network {
 
  private:
   struct LostSegment {
-    uint64_t at;
+    uint64_t retransmission_ns;
     uint32_t flow;
     uint64_t seq;
   };
@@ -137,11 +137,11 @@ class Network {
     }
   }
   void send(uint64_t sent_ns, uint32_t flow, uint64_t seq) {
-    while (!lost_.empty() && lost_.front().at <= sent_ns) {
-      append(lost_.front().at, lost_.front().flow, lost_.front().seq);
+    while (!lost_.empty() && lost_.front().retransmission_ns <= sent_ns) {
+      append(lost_.front().retransmission_ns, lost_.front().flow, lost_.front().seq);
       lost_.erase(lost_.begin());
     }
-    if (!lost_.empty() && lost_.front().flow == flow && lost_.front().at > sent_ns) {
+    if (!lost_.empty() && lost_.front().flow == flow && lost_.front().retransmission_ns > sent_ns) {
       // A sender waits after a loss, so a retransmission arrives long after the greatest sequence number.
       return;
     }

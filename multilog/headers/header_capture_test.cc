@@ -265,15 +265,15 @@ TEST(HeaderCapture, ContentsOfUnsupportedTunnelsAreNotKept) {
       {"a fragment of VXLAN",
        fragment(tunnel(protocol::kUdp, udp(4789, vxlan + ethernet(0x0800, inner) + Bytes(6, 0))), 0, true), kV4},
       {"a fragment of IPv4 in IPv6", fragment6(protocol::kIpV4, inner + Bytes(4, 0)), kV6}};
-  for (const UnfollowedCase& each : cases) {
-    const CaptureRun captured = one(each.frame);
-    ASSERT_EQ(captured.rows.size(), 1u) << each.name;
+  for (const UnfollowedCase& unfollowed : cases) {
+    const CaptureRun captured = one(unfollowed.frame);
+    ASSERT_EQ(captured.rows.size(), 1u) << unfollowed.name;
     const auto frame = captured.layout.frame_of(captured.rows[0].data());
-    EXPECT_EQ(frame.size(), each.kept) << each.name;
-    EXPECT_TRUE(std::equal(frame.begin(), frame.end(), each.frame.begin())) << each.name;
+    EXPECT_EQ(frame.size(), unfollowed.kept) << unfollowed.name;
+    EXPECT_TRUE(std::equal(frame.begin(), frame.end(), unfollowed.frame.begin())) << unfollowed.name;
     const std::vector<uint8_t>& row = captured.rows[0];
     for (const Bytes& address : {Bytes{10, 9, 8}, Bytes{0, 9, 0, 0}})
-      EXPECT_EQ(std::search(row.begin(), row.end(), address.begin(), address.end()), row.end()) << each.name;
+      EXPECT_EQ(std::search(row.begin(), row.end(), address.begin(), address.end()), row.end()) << unfollowed.name;
   }
 }
 

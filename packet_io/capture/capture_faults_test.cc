@@ -141,16 +141,16 @@ TEST_F(CaptureFaultsTest, ImpossiblePacketLength) {
 TEST_F(CaptureFaultsTest, ImpossiblePcapngBlocks) {
   constexpr size_t kSecondPacket = 28 + 20 + 40;
   struct Damage {
-    size_t at;
+    size_t offset;
     uint8_t value;
   };
   for (Damage damage : {Damage{4, 3}, Damage{7, 0x70}, Damage{8, 9}, Damage{20, 200}, Damage{36, 1}}) {
     Bytes file = three_packets_of_pcapng();
-    file[kSecondPacket + damage.at] = damage.value;
+    file[kSecondPacket + damage.offset] = damage.value;
     CaptureCopy copy = read(file);
-    EXPECT_EQ(copy.error.fault, CaptureFault::kCorrupt) << damage.at;
-    EXPECT_EQ(copy.error.offset_bytes, kSecondPacket) << damage.at;
-    EXPECT_EQ(copy.packets.size(), 1u) << damage.at;
+    EXPECT_EQ(copy.error.fault, CaptureFault::kCorrupt) << damage.offset;
+    EXPECT_EQ(copy.error.offset_bytes, kSecondPacket) << damage.offset;
+    EXPECT_EQ(copy.packets.size(), 1u) << damage.offset;
   }
 }
 

@@ -52,8 +52,8 @@ Bytes with_length(Bytes header, size_t offset, size_t length) {
 }
 Bytes pppoe(const Bytes& ppp) { return with_length({0x11, 0, 0, 9, 0, 0}, 4, ppp.size()) + ppp; }
 // Writes flags, message type, length and TEID.
-Bytes gtp(uint8_t flags, const Bytes& behind) {
-  return with_length({flags, 255, 0, 0, 0xde, 0xad, 0xbe, 0xef}, 2, behind.size()) + behind;
+Bytes gtp(uint8_t flags, const Bytes& content) {
+  return with_length({flags, 255, 0, 0, 0xde, 0xad, 0xbe, 0xef}, 2, content.size()) + content;
 }
 
 struct Case {

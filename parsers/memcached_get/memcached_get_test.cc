@@ -163,9 +163,9 @@ std::vector<Frame> long_multi_get() {
 
 TEST(MemcachedGet, AGapInAMultiGetHidesOnlyItsKeys) {
   const std::vector<Frame> frames = long_multi_get();
-  const size_t first_response = 4, behind = frames.size() - 6;
-  for (size_t lost = first_response; lost < behind; ++lost) {
-    for (size_t offset = lost; offset < behind; ++offset) {
+  const size_t first_response = 4, end = frames.size() - 6;
+  for (size_t lost = first_response; lost < end; ++lost) {
+    for (size_t offset = lost; offset < end; ++offset) {
       std::vector<Frame> left;
       for (size_t i = 0; i < frames.size(); ++i) {
         if (i != lost && i != offset) left.push_back(frames[i]);

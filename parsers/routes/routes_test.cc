@@ -199,7 +199,7 @@ class Network {
   }
 
   struct Copy {
-    int at;           // the switch
+    int switch_number;
     int host;         // destination
     uint16_t port;    // port by which the switch forwarded it
     int64_t seen_ns;  // capture time of the copy
@@ -244,8 +244,9 @@ class Network {
   }
 
   Copy forward(int64_t now_ns) {
-    const auto at = static_cast<int>(below(kSwitches)), host = static_cast<int>(below(kHosts));
-    return {at, host, installed_.at({at, host}), now_ns + static_cast<int64_t>(below(kLongestDelayNs))};
+    const auto switch_number = static_cast<int>(below(kSwitches)), host = static_cast<int>(below(kHosts));
+    return {switch_number, host, installed_.at({switch_number, host}),
+            now_ns + static_cast<int64_t>(below(kLongestDelayNs))};
   }
 
   static std::string name(int number) { return "s" + std::to_string(number); }
@@ -274,7 +275,8 @@ TEST(Routes, AreNeverWrongWhileTreesChange) {
         while (!queued.empty() && queued.begin()->first <= now_ns) {
           const Network::Copy copy = queued.begin()->second;
           queued.erase(queued.begin());
-          const InferredPort port = routes->of(Network::name(copy.at))->port_of(Network::mac(copy.host), copy.seen_ns);
+          const InferredPort port =
+              routes->of(Network::name(copy.switch_number))->port_of(Network::mac(copy.host), copy.seen_ns);
           if (port.number == 0) {
             ASSERT_EQ(port.reason, LossReason::kRouteChanging);
             ++unknown;
