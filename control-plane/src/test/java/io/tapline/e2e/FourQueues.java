@@ -175,6 +175,7 @@ final class FourQueues implements AutoCloseable {
             Set.copyOf(MONITORS),
             load.linkMbit(),
             load.queuePackets(),
+            Stream.concat(EDGES.stream(), ABOVE.stream()).toList(),
             fabric -> {
               if (bothEnds) {
                 connectMonitors(fabric);

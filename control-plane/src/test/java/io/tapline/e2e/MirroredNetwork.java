@@ -121,7 +121,7 @@ final class MirroredNetwork implements AutoCloseable {
    */
   static MirroredNetwork upWithQueues(Set<String> hosts, int linkMbit, int queuePackets)
       throws Exception {
-    return upWithQueues(hosts, linkMbit, queuePackets, fabric -> {});
+    return upWithQueues(hosts, linkMbit, queuePackets, List.of(), fabric -> {});
   }
 
   /** Changes a testbed before its control plane starts. */
@@ -129,14 +129,15 @@ final class MirroredNetwork implements AutoCloseable {
     void change(Fabric fabric) throws Exception;
   }
 
-  /** Starts a network with queues in a changed testbed. */
+  /** Starts a network with queues in a changed testbed that polls the ports of some switches. */
   static MirroredNetwork upWithQueues(
-      Set<String> hosts, int linkMbit, int queuePackets, Wiring wiring) throws Exception {
-    String[] links = {
-      "--no-controller", "--link-mbit", "" + linkMbit, "--queue-packets", "" + queuePackets
-    };
+      Set<String> hosts, int linkMbit, int queuePackets, List<String> polled, Wiring wiring)
+      throws Exception {
+    List<String> links = new ArrayList<>(List.of("--no-controller", "--link-mbit", "" + linkMbit));
+    links.addAll(List.of("--queue-packets", "" + queuePackets));
+    links.addAll(polled.isEmpty() ? List.of() : List.of("--poll", String.join(",", polled)));
     return up(
-        Fabric.up(links),
+        Fabric.up(links.toArray(String[]::new)),
         hosts,
         network -> {
           wiring.change(network.fabric);

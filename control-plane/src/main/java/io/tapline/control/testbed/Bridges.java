@@ -31,6 +31,7 @@ final class Bridges {
           "802.1q prio 2 u32 match u16 0x027a 0xffff at -18 match u16 0x9300 0xff00 at -16");
 
   private final FatTreePlan plan;
+  private final PolledPorts polled;
   private final Path folder;
 
   /**
@@ -40,12 +41,13 @@ final class Bridges {
    */
   Bridges(FatTreePlan plan, Path folder) {
     this.plan = plan;
+    this.polled = new PolledPorts(plan);
     this.folder = folder;
   }
 
   /** Returns the ovs-vsctl commands to run before the switches start; empty for none. */
   List<String> beforehand() {
-    return plan.memif()
+    return plan.hasDpdk()
         ? List.of(
             "set",
             "Open_vSwitch",
@@ -54,7 +56,7 @@ final class Bridges {
             "other_config:dpdk-extra=\""
                 + DPDK.formatted(DPDK_MIB, "tapline-" + plan.name())
                 + "\"",
-            "other_config:pmd-maxsleep=1000")
+            PolledPorts.sleep(polled.count() > 0))
         : List.of();
   }
 
@@ -77,6 +79,7 @@ final class Bridges {
     if (plan.linkMbit() > 0) {
       plan.cables()
           .forEach(cable -> List.of(cable.a(), cable.b()).forEach(p -> ports.put(p, LINK)));
+      ports.putAll(polled.policed());
     }
     if (plan.hasMirrorQueues()) {
       plan.switches().forEach(sw -> ports.put(sw.collectorPort(), MIRROR));
@@ -121,11 +124,12 @@ final class Bridges {
   }
 
   /**
-   * Returns lines for {@code tc -batch} that put preferred copies into their queue, by their mark.
-   * Open vSwitch's userspace datapath ignores the action set_queue for ports of the kernel.
+   * Returns lines for {@code tc -batch} that create the queues of polled ports and put preferred
+   * copies into their queue, by their mark. Open vSwitch's userspace datapath ignores the action
+   * set_queue for ports of the kernel.
    */
-  String queueFilters() {
-    StringBuilder lines = new StringBuilder();
+  String queues() {
+    StringBuilder lines = new StringBuilder(polled.queues());
     int handle = Collector.PREFERRED_QUEUE + 1;
     for (FatTreePlan.Switch sw :
         plan.hasMirrorQueues() ? plan.switches() : List.<FatTreePlan.Switch>of()) {
@@ -138,9 +142,9 @@ final class Bridges {
     return lines.toString();
   }
 
-  /** Returns the types of the ports that are not network devices. */
-  private Map<String, List<String>> virtual() {
-    Map<String, List<String>> ports = new HashMap<>();
+  /** Returns the types of the ports that are DPDK's. */
+  private Map<String, List<String>> types() {
+    Map<String, List<String>> ports = new HashMap<>(polled.types());
     if (plan.memif()) {
       for (FatTreePlan.Node host : plan.hosts()) {
         String device =
@@ -161,10 +165,11 @@ final class Bridges {
     List<String> words = new ArrayList<>();
     int number = 0;
     Map<String, String> limited = limited();
-    Map<String, List<String>> virtual = virtual();
+    Map<String, List<String>> types = types();
     if (limited.containsValue(LINK)) {
       words.addAll(rate(LINK, plan.linkMbit()));
     }
+    words.addAll(polled.policer());
     if (limited.containsValue(MIRROR)) {
       words.addAll(mirrorQueues(plan.collector()));
     }
@@ -184,7 +189,7 @@ final class Bridges {
         String device = sw.ports().get(port);
         words.addAll(List.of("--", "add-port", bridge, device));
         words.addAll(List.of("--", "set", "interface", device, "ofport_request=" + (port + 1)));
-        words.addAll(virtual.getOrDefault(device, List.of()));
+        words.addAll(types.getOrDefault(device, List.of()));
         if (limited.containsKey(device)) {
           words.addAll(List.of("--", "set", "port", device, "qos=" + limited.get(device)));
         }

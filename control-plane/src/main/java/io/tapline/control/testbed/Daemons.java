@@ -53,7 +53,7 @@ final class Daemons {
 
   /** Returns all daemons of a testbed, in the order in which they start. */
   List<Daemon> of(TestbedState state) {
-    List<Daemon> all = new ArrayList<>(List.of(database(), switches(state.memif())));
+    List<Daemon> all = new ArrayList<>(List.of(database(), switches(state.plan().hasDpdk())));
     if (state.ownController()) {
       all.add(controller(state.openFlowPort()));
     }

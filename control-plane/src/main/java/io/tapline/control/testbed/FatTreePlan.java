@@ -27,10 +27,17 @@ import java.util.stream.Collectors;
  *     packets
  * @param memif true if mirror ports are shared memory (DPDK's memif) rather than network devices:
  *     then hosts have no mirror0
+ * @param polled names of the switches whose ports {@link PolledPorts DPDK polls}, in any order
  * @param collector null for none
  */
 public record FatTreePlan(
-    String name, int k, int linkMbit, int queuePackets, boolean memif, Collector collector) {
+    String name,
+    int k,
+    int linkMbit,
+    int queuePackets,
+    boolean memif,
+    List<String> polled,
+    Collector collector) {
   private static final int LARGEST_K = 8;
   private static final int EDGE = 0x1_0000;
   private static final int AGGREGATION = 0x2_0000;
@@ -72,9 +79,9 @@ public record FatTreePlan(
     this(name, k, linkMbit, 0, false);
   }
 
-  /** Creates a plan without a collector. */
+  /** Creates a plan without polled ports and without a collector. */
   public FatTreePlan(String name, int k, int linkMbit, int queuePackets, boolean memif) {
-    this(name, k, linkMbit, queuePackets, memif, null);
+    this(name, k, linkMbit, queuePackets, memif, List.of(), null);
   }
 
   public FatTreePlan {
@@ -99,11 +106,42 @@ public record FatTreePlan(
     if (collector != null) {
       collector.requireTaps(5 * k * k / 4);
     }
+    polled = List.copyOf(polled);
+  }
+
+  /**
+   * Returns the plan with polled ports.
+   *
+   * @throws IllegalArgumentException if there is no such switch, or they have too many ports
+   */
+  public FatTreePlan polling(List<String> switches) {
+    for (String id : switches) {
+      if (switches().stream().noneMatch(sw -> sw.id().equals(id))) {
+        throw new IllegalArgumentException(
+            "the tree has no switch '%s' to poll: its switches are %s"
+                .formatted(
+                    id, switches().stream().map(Switch::id).collect(Collectors.joining(", "))));
+      }
+    }
+    FatTreePlan polling =
+        new FatTreePlan(name, k, linkMbit, queuePackets, memif, switches, collector);
+    int ports = new PolledPorts(polling).count() + (memif ? hosts().size() : 0);
+    if (ports > PolledPorts.MAX_PORTS) {
+      throw new IllegalArgumentException(
+          "these switches would have %d ports of DPDK, of at most %d: poll fewer switches"
+              .formatted(ports, PolledPorts.MAX_PORTS));
+    }
+    return polling;
+  }
+
+  /** Returns true if Open vSwitch needs DPDK. */
+  boolean hasDpdk() {
+    return memif || !polled.isEmpty();
   }
 
   /** Returns the plan with a collector. */
   public FatTreePlan with(Collector newCollector) {
-    return new FatTreePlan(name, k, linkMbit, queuePackets, memif, newCollector);
+    return new FatTreePlan(name, k, linkMbit, queuePackets, memif, polled, newCollector);
   }
 
   private int half() {
@@ -335,10 +373,10 @@ public record FatTreePlan(
   }
 
   /**
-   * Returns the length of a port's queue, as its txqueuelen: Open vSwitch removes other queue
-   * disciplines.
+   * Returns the length of a port's queue in full packets, as its txqueuelen: Open vSwitch removes
+   * other queue disciplines.
    */
-  private int queue() {
+  int queue() {
     return queuePackets > 0 ? queuePackets : Math.max(10, linkMbit * 20_000 / (1500 * 8));
   }
 

@@ -91,9 +91,9 @@ public final class Testbed {
       throws TestbedException {
     require();
     requirePrograms(!agents.hosts().isEmpty() || plan.collector() != null);
-    if (plan.memif() && !Files.isExecutable(Path.of(Daemons.WITH_DPDK))) {
+    if (plan.hasDpdk() && !Files.isExecutable(Path.of(Daemons.WITH_DPDK))) {
       throw new TestbedException(
-          "mirror ports of memif need Open vSwitch with DPDK (no %s): apt-get install openvswitch-switch-dpdk"
+          "mirror ports of memif and polled ports need Open vSwitch with DPDK (no %s): apt-get install openvswitch-switch-dpdk"
               .formatted(Daemons.WITH_DPDK));
     }
     try (FileLock lock = lock()) {
@@ -108,6 +108,7 @@ public final class Testbed {
               plan.linkMbit(),
               plan.queuePackets(),
               plan.memif(),
+              plan.polled(),
               plan.collector(),
               openFlowPort,
               ownController,
@@ -229,15 +230,13 @@ public final class Testbed {
     programs.run("", daemons.database().command());
     programs.run("ovs-vsctl", database, "--no-wait", "init");
     Bridges bridges = new Bridges(plan, folder);
-    if (plan.memif()) {
+    if (plan.hasDpdk()) {
       programs.run("", words(List.of("ovs-vsctl", database, "--no-wait"), bridges.beforehand()));
     }
-    programs.run("", daemons.switches(plan.memif()).command());
+    programs.run("", daemons.switches(plan.hasDpdk()).command());
     programs.run(
         "", words(List.of("ovs-vsctl", database, "--timeout=60"), bridges.commands(openFlowPort)));
-    if (plan.hasMirrorQueues()) {
-      programs.run(bridges.queueFilters(), List.of("tc", "-batch", "-"));
-    }
+    programs.run(bridges.queues(), List.of("tc", "-batch", "-"));
     requireSwitches(plan);
   }
 

@@ -15,6 +15,7 @@ import java.util.Optional;
  *
  * @param queuePackets length of a port's queue; 0 for the default
  * @param memif true if mirror ports are DPDK's
+ * @param polled names of the switches whose ports are polled
  * @param collector null if no namespace collects copies
  * @param devices devices beyond those of its plan
  * @param complete true if everything was created
@@ -28,6 +29,7 @@ public record TestbedState(
     int linkMbit,
     int queuePackets,
     boolean memif,
+    List<String> polled,
     Collector collector,
     int openFlowPort,
     boolean ownController,
@@ -39,7 +41,7 @@ public record TestbedState(
   private static final String FILE = "testbed.json";
 
   FatTreePlan plan() {
-    return new FatTreePlan(name, k, linkMbit, queuePackets, memif, collector);
+    return new FatTreePlan(name, k, linkMbit, queuePackets, memif, polled, collector);
   }
 
   /** Returns the address at which hosts reach a control plane on this host. */
@@ -62,6 +64,7 @@ public record TestbedState(
         linkMbit,
         queuePackets,
         memif,
+        polled,
         collector,
         openFlowPort,
         ownController,

@@ -120,14 +120,14 @@ class FatTreePlanTest {
     assertThat(commands)
         .contains("other-config:max-rate=100000000", "queues:0=@mirror0", "queues:1=@mirror1")
         .contains("other-config:min-rate=95000000", "other-config:min-rate=5000000");
-    assertThat(new Bridges(plan, Path.of("/x")).queueFilters().lines())
+    assertThat(new Bridges(plan, Path.of("/x")).queues().lines())
         .hasSize(40)
         .contains(
             "filter add dev tl-e21t parent 1: protocol all prio 1 u32 "
                 + "match u16 0x027a 0xffff at -14 match u16 0x9300 0xff00 at -12 flowid 1:2");
     FatTreePlan fast = new FatTreePlan("tl", 4, 0).with(new Collector(0, 300));
     assertThat(fast.inventory()).doesNotContain("queue");
-    assertThat(new Bridges(fast, Path.of("/x")).queueFilters()).isEmpty();
+    assertThat(new Bridges(fast, Path.of("/x")).queues()).isEmpty();
     assertThat(commands).doesNotContain("qos=@rate");
   }
 
@@ -153,5 +153,41 @@ class FatTreePlanTest {
         .hasMessageContaining("is not a testbed name");
     assertThatThrownBy(() -> new FatTreePlan("toolong", 4, 0))
         .hasMessageContaining("is not a testbed name");
+  }
+
+  @Test
+  void pollsThePortsOfSwitches() {
+    FatTreePlan plan = new FatTreePlan("tl", 4, 100, 300, false).polling(List.of("edge-0-0"));
+    List<String> words = new Bridges(plan, Path.of("/f")).commands(6653);
+    assertThat(words)
+        .filteredOn(word -> word.startsWith("options:dpdk-devargs"))
+        .hasSize(6)
+        .contains(
+            "options:dpdk-devargs=\"net_af_packet_tl_e00u0,iface=tl-e00u0,framecnt=1024,qdisc_bypass=0\"");
+    assertThat(words)
+        .as("the rate of IP packets of 1,500 bytes, and room for 300")
+        .contains("other-config:cir=12384412", "other-config:cbs=450000");
+    assertThat(words).filteredOn("qos=@policer"::equals).as("links to other switches").hasSize(2);
+    assertThat(words).filteredOn("qos=@rate"::equals).hasSize(62);
+    assertThat(new Bridges(plan, Path.of("/f")).queues())
+        .contains("class add dev tl-e00u1 parent 1: classid 1:1 htb rate 100mbit")
+        .doesNotContain("tl-e00h0");
+    assertThat(plan.hasDpdk()).isTrue();
+  }
+
+  @Test
+  void refusesToPollUnknownSwitchesAndTooManyPorts() {
+    FatTreePlan plan = new FatTreePlan("tl", 4, 0);
+    assertThatThrownBy(() -> plan.polling(List.of("edge-4-0")))
+        .hasMessageStartingWith(
+            "the tree has no switch 'edge-4-0' to poll: its switches are edge-0-0")
+        .hasMessageContaining("core-3");
+    List<String> edges = List.of("edge-0-0", "edge-0-1", "edge-1-0", "edge-1-1", "edge-2-0");
+    assertThat(plan.polling(edges).polled()).hasSize(5);
+    List<String> more =
+        List.of("edge-0-0", "edge-0-1", "edge-1-0", "edge-1-1", "edge-2-0", "core-0");
+    assertThatThrownBy(() -> plan.polling(more))
+        .hasMessage(
+            "these switches would have 34 ports of DPDK, of at most 32: poll fewer switches");
   }
 }

@@ -63,6 +63,14 @@ public final class TestbedCommand implements Runnable {
     }
   }
 
+  private static FatTreePlan polling(FatTreePlan plan, List<String> switches) {
+    try {
+      return switches == null ? plan : plan.polling(switches);
+    } catch (IllegalArgumentException e) {
+      throw new UsageException(e.getMessage());
+    }
+  }
+
   private static CommandException failed(TestbedException e) {
     return new CommandException(e.getMessage(), e);
   }
@@ -115,10 +123,17 @@ public final class TestbedCommand implements Runnable {
               description =
                   "How a host receives copies: veth (its interface mirror0) or memif (shared memory of DPDK). Default: ${DEFAULT-VALUE}.")
           MirrorPort mirrorPort,
+      @Option(
+              names = "--poll",
+              paramLabel = "SWITCH",
+              split = ",",
+              description =
+                  "Switches whose ports DPDK polls, such as edge-0-0, so that they forward each packet immediately; at most 32 ports.")
+          List<String> polled,
       @Mixin TestbedAgentOptions agents) {
     Testbed testbed = testbed(name);
-    FatTreePlan plan =
-        agents.withCollector(plan(name, k, linkMbit, queuePackets, mirrorPort == MirrorPort.MEMIF));
+    FatTreePlan tree = plan(name, k, linkMbit, queuePackets, mirrorPort == MirrorPort.MEMIF);
+    FatTreePlan plan = agents.withCollector(polling(tree, polled));
     Agents within = agents.in(plan);
     int waiting = within.hosts().size() + (plan.collector() == null ? 0 : 1);
     boolean controller = !isEmpty && waiting == 0;

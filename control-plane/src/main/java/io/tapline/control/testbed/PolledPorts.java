@@ -1,0 +1,116 @@
+package io.tapline.control.testbed;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/**
+ * Generates the commands for ports that a thread of DPDK polls; runs nothing.
+ *
+ * <p>Open vSwitch's main thread reads other ports, up to 32 packets at a time, and sends all their
+ * copies before or after the packets themselves. A polled port rarely has more than one packet
+ * waiting, so a copy and its packet leave within microseconds of each other.
+ *
+ * <p>The port's queue is the kernel's (HTB), whose rate Open vSwitch can't set here. Open vSwitch
+ * drops what does not fit (its egress-policer): DPDK's af_packet would send a packet that the
+ * kernel drops again and again.
+ */
+final class PolledPorts {
+  /** Maximum number of DPDK's ports in a process (RTE_MAX_ETHPORTS of Debian's packages). */
+  static final int MAX_PORTS = 32;
+
+  /** The longest time for which the thread sleeps while nothing arrives, in microseconds. */
+  private static final int SLEEP_US = 50;
+
+  private static final String QOS = "@policer";
+  private static final int MTU = 1500;
+  private static final int FRAME = MTU + 14;
+  private static final int BITS_PER_BYTE = 8;
+
+  /** Number of packets that a device can hold until they have left its queue; a power of two. */
+  private static final int MIN_RING = 1024;
+
+  private final FatTreePlan plan;
+
+  /** Creates the commands for the polled switches of a plan. */
+  PolledPorts(FatTreePlan plan) {
+    this.plan = plan;
+  }
+
+  /** Returns the number of polled ports. */
+  int count() {
+    return devices().size();
+  }
+
+  /** Returns the setting of Open vSwitch with the time for which its polling threads sleep. */
+  static String sleep(boolean hasPolledPorts) {
+    return "other_config:pmd-maxsleep=" + (hasPolledPorts ? SLEEP_US : 1000);
+  }
+
+  private List<String> devices() {
+    return plan.switches().stream()
+        .filter(sw -> plan.polled().contains(sw.id()))
+        .flatMap(sw -> sw.ports().stream())
+        .toList();
+  }
+
+  /** Returns the ends of links with a rate that are polled ports. */
+  private List<String> limited() {
+    List<String> polled = devices();
+    return plan.linkMbit() == 0
+        ? List.of()
+        : plan.cables().stream()
+            .flatMap(cable -> List.of(cable.a(), cable.b()).stream())
+            .filter(polled::contains)
+            .toList();
+  }
+
+  /** Returns the type and options of each polled port. */
+  Map<String, List<String>> types() {
+    int packets = Math.max(MIN_RING, Integer.highestOneBit(plan.queue()) * 4);
+    Map<String, List<String>> types = new HashMap<>();
+    for (String device : devices()) {
+      String arguments =
+          "net_af_packet_%s,iface=%s,framecnt=%d,qdisc_bypass=0"
+              .formatted(device.replace('-', '_'), device, packets);
+      types.put(device, List.of("type=dpdk", "options:dpdk-devargs=\"" + arguments + "\""));
+    }
+    return types;
+  }
+
+  /** Returns the ports that Open vSwitch limits, and the name of their rate. */
+  Map<String, String> policed() {
+    return limited().stream().collect(Collectors.toMap(device -> device, device -> QOS));
+  }
+
+  /**
+   * Returns the words that create the rate, for packets without their Ethernet headers, which the
+   * policer does not count.
+   */
+  List<String> policer() {
+    List<String> words = new ArrayList<>();
+    if (!limited().isEmpty()) {
+      long bytesPerSecond = plan.linkMbit() * 1_000_000L / BITS_PER_BYTE * MTU / FRAME;
+      words.addAll(List.of("--", "--id=" + QOS, "create", "qos", "type=egress-policer"));
+      words.add("other-config:cir=" + bytesPerSecond);
+      words.add("other-config:cbs=" + (long) plan.queue() * MTU);
+    }
+    return words;
+  }
+
+  /** Returns lines for {@code tc -batch} that create the queues. */
+  String queues() {
+    return limited().stream()
+        .map(
+            device ->
+                """
+                qdisc replace dev %1$s root handle 1: htb default 1
+                class add dev %1$s parent 1: classid 1:1 htb rate %2$dmbit burst %3$d quantum %3$d
+                qdisc add dev %1$s parent 1:1 pfifo limit %4$d
+                """
+                    .formatted(device, plan.linkMbit(), FRAME, 2 * plan.queue()))
+        .collect(Collectors.joining());
+  }
+}
