@@ -233,8 +233,7 @@ soak: deps build ## Run the long tests: kill MultiLog, Flink, Kafka, Redis and m
 	@TAPLINE_SNAPSHOTS=1000000 $(BUILD)/tests/multilog_snapshots_test
 	@TAPLINE_QUEUE_PACKETS=1000000 TAPLINE_QUEUE_FLOOD=100000000 TAPLINE_RANDOM_QUEUES=100000 $(BUILD)/tests/queues_test
 	@$(MVN) -pl flink-jobs -am test-compile surefire:test -Dtest='*Soak' -Dsurefire.failIfNoSpecifiedTests=false
-	@$(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest='FirstWindowsSoak,MirroringSoak,TakeoverSoak,ShopSoak,PlacedStreamSoak,CollectorKilledSoak' -Dsurefire.failIfNoSpecifiedTests=false
-	@chrt --batch 0 $(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest=FourQueuesSoak -Dsurefire.failIfNoSpecifiedTests=false # chrt --batch: these programs do not interrupt the switches
+	@$(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest='FirstWindowsSoak,MirroringSoak,TakeoverSoak,ShopSoak,PlacedStreamSoak,CollectorKilledSoak,FourQueuesSoak' -Dsurefire.failIfNoSpecifiedTests=false
 	@TAPLINE_LINK_SECONDS=$(or $(SOAK_SECONDS),600) $(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest=CollectorTest -Dsurefire.failIfNoSpecifiedTests=false
 	@TAPLINE_REROUTED_PACKETS=1000000 TAPLINE_REROUTED_CHANGES=100 TAPLINE_REROUTED_PACKETS_PER_SECOND=1000 $(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest=ReroutedPortsTest -Dsurefire.failIfNoSpecifiedTests=false
 	@TAPLINE_ROUTE_PACKETS=1000000 TAPLINE_ROUTE_CHANGES=100 TAPLINE_ROUTE_PACKETS_PER_SECOND=4000 TAPLINE_MONITOR=$(BUILD)/bin/tapline-monitor monitors/routes_test.py

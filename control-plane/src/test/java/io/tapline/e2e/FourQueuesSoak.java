@@ -11,8 +11,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Measures four queues at once, with monitors at one end of their links or at both: the errors of
- * the contents computed from copies, and the delays of events. Prints the figures, which depend on
- * how soon the switches are scheduled, since they share the processors with all other programs.
+ * the contents computed from copies, and the delays of events. Prints the figures. Those of events
+ * depend on the load, since the programs of the path share the processors with all others.
  */
 class FourQueuesSoak {
   @ParameterizedTest

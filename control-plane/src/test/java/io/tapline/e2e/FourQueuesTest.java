@@ -9,14 +9,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Four queues at once, at a rate that switches sustain on a busy machine, with monitors at both
- * ends of their links. {@link FourQueuesSoak} measures errors and delays.
+ * Four queues at once, at a rate that polled switches sustain on a busy machine, with monitors at
+ * both ends of their links. {@link FourQueuesSoak} measures errors and delays.
  */
 @MakesNetworkDevices
 class FourQueuesTest {
   private static final FourQueues.Load LOAD = new FourQueues.Load(5, 100, 2, 80, 800, 20);
 
-  /** The limits apply to a machine whose switches wait for a processor for tens of milliseconds. */
+  /** The limits apply to a machine on which other tests run at the same time. */
   @Test
   void copiesShowTheKernelsQueuesAndEventsFollowTheirPackets(@TempDir Path folder)
       throws Exception {
@@ -31,8 +31,8 @@ class FourQueuesTest {
       assertThat(queue.matched()).as(seen).isGreaterThan(LOAD.bursts() * LOAD.burstPackets());
       assertThat(queue.matched()).as(seen).isGreaterThan(queue.arrived() * 8 / 10);
       assertThat(queue.bytes()).as(seen).anyMatch(bytes -> bytes > max / 5);
-      assertThat(queue.error(0.5)).as(seen).isLessThan(max / 10);
-      assertThat(queue.error(0.9)).as(seen).isLessThan(max / 3);
+      assertThat(queue.error(0.5)).as(seen).isLessThan(2L * FourQueues.WIRE);
+      assertThat(queue.error(0.9)).as(seen).isLessThan(max / 10);
       assertThat(queue.alertNs()).as(seen).hasSizeGreaterThanOrEqualTo(LOAD.bursts());
       assertThat(FourQueues.quantile(queue.alertNs(), 0.5))
           .as(seen)

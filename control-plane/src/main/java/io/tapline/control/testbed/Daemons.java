@@ -85,18 +85,24 @@ final class Daemons {
     List<String> command = new ArrayList<>(BEFORE_OTHERS);
     command.addAll(daemon.command());
     Daemon prior = new Daemon(daemon.name(), command, daemon.pidFile());
-    return withDpdk ? afterRemoving(Bridges.mirrorSockets(folder), prior) : prior;
+    return withDpdk ? withDpdk(prior) : prior;
   }
 
   /**
-   * Removes files before a start: DPDK assumes that a socket file left by a killed process is in
-   * use.
+   * Removes socket files before a start, since DPDK assumes that those left by a killed process are
+   * in use. Polling threads get their priority when the program is in the background.
    */
-  private static Daemon afterRemoving(String files, Daemon daemon) {
-    List<String> command =
-        new ArrayList<>(List.of("sh", "-c", "rm -f %s; exec \"$@\"".formatted(files), "sh"));
+  private Daemon withDpdk(Daemon daemon) {
+    String script =
+        "rm -f %s; \"$@\" && { %s; }".formatted(Bridges.mirrorSockets(folder), prioritizePolling());
+    List<String> command = new ArrayList<>(List.of("sh", "-c", script, "sh"));
     command.addAll(daemon.command());
     return new Daemon(daemon.name(), command, daemon.pidFile());
+  }
+
+  /** Returns a shell command for switches that are up. */
+  String prioritizePolling() {
+    return PolledPorts.prioritize(folder.resolve(SWITCHES + ".pid"));
   }
 
   Path databaseFile() {

@@ -1,5 +1,6 @@
 package io.tapline.control.testbed;
 
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -24,6 +25,13 @@ final class PolledPorts {
   /** The longest time for which the thread sleeps while nothing arrives, in microseconds. */
   private static final int SLEEP_US = 50;
 
+  /**
+   * Lets the polling threads of a process run before everything else on the processor; they sleep
+   * most of the time. The main thread can't have this priority, since it waits for them actively.
+   */
+  private static final String FIRST =
+      "for thread in /proc/$(cat '%s')/task/*; do case $(cat $thread/comm) in pmd*) chrt --fifo --pid 1 ${thread##*/};; esac; done";
+
   private static final String QOS = "@policer";
   private static final int MTU = 1500;
   private static final int FRAME = MTU + 14;
@@ -47,6 +55,11 @@ final class PolledPorts {
   /** Returns the setting of Open vSwitch with the time for which its polling threads sleep. */
   static String sleep(boolean hasPolledPorts) {
     return "other_config:pmd-maxsleep=" + (hasPolledPorts ? SLEEP_US : 1000);
+  }
+
+  /** Returns a shell command that gives the polling threads of a running switch their priority. */
+  static String prioritize(Path pidFile) {
+    return FIRST.formatted(pidFile);
   }
 
   private List<String> devices() {

@@ -238,6 +238,7 @@ public final class Testbed {
         "", words(List.of("ovs-vsctl", database, "--timeout=60"), bridges.commands(openFlowPort)));
     programs.run(bridges.queues(), List.of("tc", "-batch", "-"));
     requireSwitches(plan);
+    programs.run("", List.of("sh", "-c", daemons.prioritizePolling()));
   }
 
   private static List<String> words(List<String> first, List<String> furtherArguments) {
