@@ -97,7 +97,7 @@ std::vector<Point> points(bool quick) {
 // or of flows if each is a group. All conditions are tested in each window, and are false.
 std::vector<Point> points_with_values() {
   using trigger::Measure;
-  // A product is no threshold on the number of packets, below which nothing would be tested.
+  // A product has no threshold on the number of packets; with a threshold, nothing would be tested below it.
   const auto many = [](trigger::Expression values) {
     return trigger::above(trigger::apply(trigger::Op::kMultiply, std::move(values), trigger::number(1)),
                           trigger::number(1e6));

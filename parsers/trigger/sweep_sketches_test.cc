@@ -18,7 +18,7 @@ constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kStart = 1'700'000'000'000'000'000;
 constexpr uint32_t kWindows = 4;
 
-// The most that is visited at once, beyond what a call's steps allow: bins of a quantile with missed values, both those
+// The maximum that a call visits in addition to its steps: bins of a quantile with missed values, both those
 // of the pass that ends and those of the next one; or the hashes of a table that becomes an estimate.
 constexpr uint64_t kVisitedAtOnce = 4 * QuantileSearch::kBins;
 
@@ -48,7 +48,7 @@ Trigger trigger_of(uint64_t id, Expression when, const GroupBy& group, int64_t p
   return trigger;
 }
 
-// Each destination has triggers of its own, so packets of one trigger are counted in several cells.
+// Each destination has separate triggers, so packets of one trigger are counted in several cells.
 std::vector<Trigger> triggers_of(const GroupBy& group, int64_t panes) {
   std::vector<Trigger> triggers;
   for (int cell = 0; cell < 4; ++cell) {
