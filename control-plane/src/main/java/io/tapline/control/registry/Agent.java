@@ -308,10 +308,7 @@ final class Agent {
     }
   }
 
-  /**
-   * Returns the time to wait for a lost agent, which is longer if the agent has to find this
-   * control plane first.
-   */
+  /** Returns the time to wait for a lost agent, longer if it has to find this control plane. */
   private long timeoutNs() {
     boolean looking = assigned.values().stream().anyMatch(Assigned::inherited);
     return options.disconnectAfter().toNanos() * (looking ? 3 : 1);
