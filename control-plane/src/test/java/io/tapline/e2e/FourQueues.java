@@ -425,12 +425,19 @@ final class FourQueues implements AutoCloseable {
   }
 
   /** Adds the events of the query's stream with their times, until it ends. */
-  private static CompletableFuture<Void> follow(String url, String id, List<ArrivedEvent> events) {
-    HttpRequest request =
-        HttpRequest.newBuilder(URI.create(url + "/api/v1/queries/" + id + "/events")).build();
-    return HttpClient.newHttpClient()
-        .sendAsync(request, HttpResponse.BodyHandlers.ofLines())
+  private static CompletableFuture<Void> follow(String url, String id, List<ArrivedEvent> events)
+      throws Exception {
+    HttpClient client = HttpClient.newHttpClient();
+    HttpResponse.BodyHandler<Stream<String>> lines = HttpResponse.BodyHandlers.ofLines();
+    // Loads the classes of this client, which would delay the first event.
+    client.send(request(url, id), lines).body().forEach(Cli::parse);
+    return client
+        .sendAsync(request(url, id + "/events"), lines)
         .thenAccept(response -> read(response.body(), events));
+  }
+
+  private static HttpRequest request(String url, String query) {
+    return HttpRequest.newBuilder(URI.create(url + "/api/v1/queries/" + query)).build();
   }
 
   private static void read(Stream<String> lines, List<ArrivedEvent> events) {
