@@ -82,6 +82,10 @@ until_true() {
   done
 }
 
+# can_reach HOST OTHER: true once a packet gets there and back. The bridge drops packets until it knows that a new port's
+# link is up, so a first packet may be lost: use it with until_true.
+can_reach() { on "$1" ping -q -c 1 -W 1 "${address[$2]}" >/dev/null; }
+
 listens() { [ -n "$(on "$1" ss -Hltn "sport = :$2")" ]; }
 
 # start_database HOST [OPTION…]: starts MariaDB with its data in db, its logs and socket in db_log.

@@ -31,5 +31,5 @@ done
 ip -n target route add "${address[source]}" dev back src "${address[target]}"
 ip -n target neighbour replace "${address[source]}" lladdr 02:00:00:00:00:03 dev back nud permanent
 on source sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.back.rp_filter=0
-on source ping -q -c 1 "${address[target]}" >/dev/null || fail "the hosts can't reach each other"
+until_true 20 can_reach source target || fail "the hosts can't reach each other"
 exec /usr/bin/python3 -B "$here/experiment.py" "$@"

@@ -23,7 +23,7 @@ for i in 1 2 3; do
   ip -n "${hosts[i]}" neighbour replace "${address[receiver]}" lladdr 02:00:00:00:00:01 dev eth0 nud permanent
   ip -n receiver neighbour replace "${address[${hosts[i]}]}" lladdr "$(printf '02:00:00:00:00:%02x' $((i + 1)))" dev eth0 nud permanent
   on "${hosts[i]}" tc qdisc add dev eth0 root tbf rate 400mbit burst 5kb limit 2mb
-  on "${hosts[i]}" ping -q -c 1 "${address[receiver]}" >/dev/null || fail "the hosts can't reach each other"
+  until_true 20 can_reach "${hosts[i]}" receiver || fail "the hosts can't reach each other"
 done
 # The experiment runs on the receiver, so that a server is at the loopback address of its clients.
 ip netns attach switch $$
