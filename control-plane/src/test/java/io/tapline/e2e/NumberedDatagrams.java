@@ -7,17 +7,19 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
- * Datagrams from several hosts of a testbed to random Ethernet addresses, at a steady pace. Each is
- * a separate flow: its source address is 11 and three bytes, its number.
+ * Datagrams from several hosts of a testbed to random Ethernet addresses, at a steady pace, until
+ * they may end. Each is a separate flow: its source address is 11 and three bytes, its number.
  */
 final class NumberedDatagrams implements AutoCloseable {
   private static final String SEND =
       """
-      import random, socket, struct, sys, time
-      file, seed, senders, count, rate = sys.argv[1], *map(int, sys.argv[2:6])
+      import os, random, socket, struct, sys, time
+      file, seed, senders, at_least, rate = sys.argv[1], *map(int, sys.argv[2:6])
       targets = [bytes.fromhex(text.replace(":", "")) for text in sys.argv[6].split(",")]
       link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
       link.bind(("eth0", 0))
@@ -26,8 +28,8 @@ final class NumberedDatagrams implements AutoCloseable {
       sent = 0
       begin = time.monotonic()
       with open(file, "wb", 1 << 20) as log:
-          while sent < count:
-              due = min(count, int((time.monotonic() - begin) * rate))
+          while sent < at_least or not os.path.exists(file + ".end"):
+              due = int((time.monotonic() - begin) * rate)
               while sent < due:
                   number, target = sent * senders + seed, choices.randrange(len(targets))
                   ip = struct.pack(">BBHHHBBHI4s", 0x45, 0, 38, 0, 0, 64, 17, 0, 11 << 24 | number, bytes([10, 200, 0, target]))
@@ -42,7 +44,7 @@ final class NumberedDatagrams implements AutoCloseable {
   /** A datagram: the position of its destination among the targets, and when it was sent. */
   record Datagram(int target, long sentNs) {}
 
-  private final int count;
+  private final int seconds;
   private final List<Path> files = new ArrayList<>();
   private final List<Cli.Running> senders = new ArrayList<>();
 
@@ -50,7 +52,7 @@ final class NumberedDatagrams implements AutoCloseable {
    * Starts senders.
    *
    * @param targets Ethernet addresses of the destinations
-   * @param count number of datagrams, of all senders
+   * @param count least number of datagrams, of all senders
    * @param perSecond likewise
    */
   NumberedDatagrams(
@@ -60,8 +62,7 @@ final class NumberedDatagrams implements AutoCloseable {
       List<String> targets,
       int count,
       int perSecond) {
-    int each = count / hosts.size();
-    this.count = each * hosts.size();
+    seconds = count / perSecond;
     for (int sender = 0; sender < hosts.size(); sender++) {
       Path file = folder.resolve("sent-" + sender);
       files.add(file);
@@ -74,7 +75,7 @@ final class NumberedDatagrams implements AutoCloseable {
               file.toString(),
               "" + sender,
               "" + hosts.size(),
-              "" + each,
+              "" + count / hosts.size(),
               "" + perSecond / hosts.size(),
               String.join(",", targets)));
     }
@@ -85,27 +86,27 @@ final class NumberedDatagrams implements AutoCloseable {
     return plan.hosts().stream().map(FatTreePlan.Node::mac).toList();
   }
 
-  int count() {
-    return count;
+  boolean areSent() {
+    return senders.stream().allMatch(sender -> sender.process().isAlive());
   }
 
-  boolean isOver() {
-    return senders.stream().noneMatch(sender -> sender.process().isAlive());
-  }
-
-  /** Waits for the senders, and returns the datagrams by number. */
-  List<Datagram> finish() throws IOException {
-    Datagram[] all = new Datagram[count];
+  /** Lets the senders end, waits for them, and returns the datagrams by number. */
+  Map<Integer, Datagram> finish() throws IOException {
+    for (Path file : files) {
+      Files.createFile(Path.of(file + ".end"));
+    }
+    Map<Integer, Datagram> all = new HashMap<>();
     for (int sender = 0; sender < senders.size(); sender++) {
-      senders.get(sender).await(count).expectSuccess();
+      senders.get(sender).await(seconds + 60).expectSuccess();
       ByteBuffer records =
           ByteBuffer.wrap(Files.readAllBytes(files.get(sender))).order(ByteOrder.LITTLE_ENDIAN);
       while (records.remaining() >= RECORD_BYTES) {
-        all[records.getInt()] =
-            new Datagram(Short.toUnsignedInt(records.getShort()), records.getLong());
+        all.put(
+            records.getInt(),
+            new Datagram(Short.toUnsignedInt(records.getShort()), records.getLong()));
       }
     }
-    return List.of(all);
+    return all;
   }
 
   @Override

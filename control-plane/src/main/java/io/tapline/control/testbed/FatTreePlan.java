@@ -390,14 +390,14 @@ public record FatTreePlan(
         switches().stream()
             .map(bridge -> "      %s: 0x%x\n".formatted(bridge.id(), bridge.datapath()))
             .collect(Collectors.joining());
-    return "hosts:\n%snetwork:\n  fat_tree: %d\n%s  openflow:\n    datapaths:\n%s    monitor_ports:\n%s%s"
+    return "hosts:\n%snetwork:\n  fat_tree: %d\n%s  openflow:\n%s    datapaths:\n%s    monitor_ports:\n%s"
         .formatted(
             hosts,
             k,
             collector == null ? "" : portNumbers(),
+            linkMbit == 0 ? "" : "    link_mbit: %d\n".formatted(linkMbit),
             datapaths,
-            monitorPorts(),
-            linkMbit == 0 ? "" : "    link_mbit: %d\n".formatted(linkMbit));
+            monitorPorts());
   }
 
   /** Returns the numbers of the ports, which copies for the collector carry. */
