@@ -27,7 +27,8 @@ import java.util.stream.Collectors;
  *     packets
  * @param memif true if mirror ports are shared memory (DPDK's memif) rather than network devices:
  *     then hosts have no mirror0
- * @param polled names of the switches whose ports {@link PolledPorts DPDK polls}, in any order
+ * @param polled names of the switches whose ports {@link PolledPorts DPDK polls}, in any order;
+ *     kept sorted
  * @param collector null for none
  */
 public record FatTreePlan(
@@ -106,7 +107,7 @@ public record FatTreePlan(
     if (collector != null) {
       collector.requireTaps(5 * k * k / 4);
     }
-    polled = List.copyOf(polled);
+    polled = polled.stream().distinct().sorted().toList();
   }
 
   /**

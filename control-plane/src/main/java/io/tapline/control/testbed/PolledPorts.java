@@ -37,7 +37,7 @@ final class PolledPorts {
   private static final int FRAME = MTU + 14;
   private static final int BITS_PER_BYTE = 8;
 
-  /** Number of packets that a device can hold until they have left its queue; a power of two. */
+  /** Minimum number of packets that a device can hold until they have left its queue. */
   private static final int MIN_RING = 1024;
 
   private final FatTreePlan plan;
@@ -62,11 +62,22 @@ final class PolledPorts {
     return FIRST.formatted(pidFile);
   }
 
+  /**
+   * Returns the polled devices. Ports to the collector remain the kernel's, since their rate has
+   * queues; the polling thread sends to them as well.
+   */
   private List<String> devices() {
-    return plan.switches().stream()
-        .filter(sw -> plan.polled().contains(sw.id()))
-        .flatMap(sw -> sw.ports().stream())
-        .toList();
+    List<String> polled = new ArrayList<>();
+    for (FatTreePlan.Switch sw : plan.switches()) {
+      if (plan.polled().contains(sw.id())) {
+        polled.addAll(sw.ports());
+        polled.remove(sw.collectorPort());
+      }
+    }
+    if (plan.memif()) {
+      polled.removeAll(plan.hosts().stream().map(FatTreePlan.Node::mirrorPort).toList());
+    }
+    return polled;
   }
 
   /** Returns the ends of links with a rate that are polled ports. */
@@ -80,14 +91,21 @@ final class PolledPorts {
             .toList();
   }
 
+  /**
+   * Returns the number of packets that a device can hold, a power of two: more than twice as many
+   * as full ones fit into the queue.
+   */
+  private int ring() {
+    return Math.max(MIN_RING, Integer.highestOneBit(plan.queue()) * 4);
+  }
+
   /** Returns the type and options of each polled port. */
   Map<String, List<String>> types() {
-    int packets = Math.max(MIN_RING, Integer.highestOneBit(plan.queue()) * 4);
     Map<String, List<String>> types = new HashMap<>();
     for (String device : devices()) {
       String arguments =
           "net_af_packet_%s,iface=%s,framecnt=%d,qdisc_bypass=0"
-              .formatted(device.replace('-', '_'), device, packets);
+              .formatted(device.replace('-', '_'), device, ring());
       types.put(device, List.of("type=dpdk", "options:dpdk-devargs=\"" + arguments + "\""));
     }
     return types;
@@ -113,7 +131,10 @@ final class PolledPorts {
     return words;
   }
 
-  /** Returns lines for {@code tc -batch} that create the queues. */
+  /**
+   * Returns lines for {@code tc -batch} that create the queues. They hold all packets of the
+   * device: it would send those again that the kernel drops.
+   */
   String queues() {
     return limited().stream()
         .map(
@@ -123,7 +144,7 @@ final class PolledPorts {
                 class add dev %1$s parent 1: classid 1:1 htb rate %2$dmbit burst %3$d quantum %3$d
                 qdisc add dev %1$s parent 1:1 pfifo limit %4$d
                 """
-                    .formatted(device, plan.linkMbit(), FRAME, 2 * plan.queue()))
+                    .formatted(device, plan.linkMbit(), FRAME, ring()))
         .collect(Collectors.joining());
   }
 }

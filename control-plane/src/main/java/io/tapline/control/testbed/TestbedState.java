@@ -15,7 +15,7 @@ import java.util.Optional;
  *
  * @param queuePackets length of a port's queue; 0 for the default
  * @param memif true if mirror ports are DPDK's
- * @param polled names of the switches whose ports are polled
+ * @param polled names of the switches whose ports are polled; none in states of earlier versions
  * @param collector null if no namespace collects copies
  * @param devices devices beyond those of its plan
  * @param complete true if everything was created
@@ -39,6 +39,10 @@ public record TestbedState(
     Map<String, String> kernel) {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final String FILE = "testbed.json";
+
+  public TestbedState {
+    polled = polled == null ? List.of() : polled;
+  }
 
   FatTreePlan plan() {
     return new FatTreePlan(name, k, linkMbit, queuePackets, memif, polled, collector);

@@ -171,6 +171,7 @@ class FatTreePlanTest {
     assertThat(words).filteredOn("qos=@rate"::equals).hasSize(62);
     assertThat(new Bridges(plan, Path.of("/f")).queues())
         .contains("class add dev tl-e00u1 parent 1: classid 1:1 htb rate 100mbit")
+        .contains("qdisc add dev tl-e00u1 parent 1:1 pfifo limit 1024\n")
         .doesNotContain("tl-e00h0");
     assertThat(plan.hasDpdk()).isTrue();
   }
@@ -189,5 +190,40 @@ class FatTreePlanTest {
     assertThatThrownBy(() -> plan.polling(more))
         .hasMessage(
             "these switches would have 34 ports of DPDK, of at most 32: poll fewer switches");
+  }
+
+  @Test
+  void portsToTheCollectorAreNotPolled() {
+    FatTreePlan plan =
+        new FatTreePlan("tl", 4, 0).polling(List.of("edge-0-0")).with(new Collector(100, 300));
+    List<String> words = new Bridges(plan, Path.of("/f")).commands(6653);
+    assertThat(words).filteredOn("type=dpdk"::equals).hasSize(6);
+    int port = words.lastIndexOf("tl-e00t");
+    assertThat(words.subList(port, port + 2)).containsExactly("tl-e00t", "qos=@mirror");
+    assertThat(new Bridges(plan, Path.of("/f")).queues().lines())
+        .as("filters for the queues of each switch")
+        .hasSize(40);
+  }
+
+  @Test
+  void polledSwitchesWithSharedMemoryHaveFewerPolledPorts() {
+    FatTreePlan tree = new FatTreePlan("tl", 4, 0, 0, true);
+    List<String> edges = List.of("edge-0-0", "edge-0-1", "edge-1-0", "edge-1-1");
+    FatTreePlan plan = tree.polling(edges);
+    List<String> words = new Bridges(plan, Path.of("/f")).commands(6653);
+    assertThat(words)
+        .filteredOn("type=dpdk"::equals)
+        .as("16 ports of memif, and 4 others of each of these switches")
+        .hasSize(32);
+    assertThatThrownBy(
+            () -> tree.polling(List.of("core-0", "core-1", "core-2", "core-3", "edge-0-0")))
+        .hasMessageContaining("36 ports");
+  }
+
+  @Test
+  void theOrderOfPolledSwitchesDoesNotMatter() {
+    FatTreePlan plan = new FatTreePlan("tl", 4, 0);
+    assertThat(plan.polling(List.of("core-0", "edge-0-0", "core-0")))
+        .isEqualTo(plan.polling(List.of("edge-0-0", "core-0")));
   }
 }
