@@ -64,7 +64,6 @@ void JsonOutput::emit(uint32_t parser, const TupleHeader& header, std::span<cons
     const std::span<const Value> shaped = put(query, parser, header, values);
     if (triggers_[query] != nullptr) triggers_[query]->add(parser, header, shaped, this);
   }
-  if (buffer_.size() >= kBufferBytes) write();
 }
 
 std::span<const Value> JsonOutput::put(uint32_t query, uint32_t parser, const TupleHeader& header,
@@ -83,6 +82,7 @@ std::span<const Value> JsonOutput::put(uint32_t query, uint32_t parser, const Tu
     ++account.tuples_in;
     ++account.tuples_out;
   }
+  if (buffer_.size() >= kBufferBytes) write();
   return shaped;
 }
 

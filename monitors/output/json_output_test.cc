@@ -125,23 +125,28 @@ TEST_F(JsonOutputTest, EachTupleIsALine) {
   EXPECT_EQ(accounts_[0].tuples_out, 1u);
 }
 
+// The schema of the parser `trigger`.
+const Schema& events() {
+  static const Schema events = {.name = "trigger",
+                                .fields = {{"trigger", FieldType::kU64},
+                                           {"scope", FieldType::kString},
+                                           optional({"group", FieldType::kString}),
+                                           optional({"value", FieldType::kF64}),
+                                           optional({"low", FieldType::kF64}),
+                                           optional({"high", FieldType::kF64}),
+                                           {"window_start_ns", FieldType::kI64},
+                                           {"window_end_ns", FieldType::kI64},
+                                           {"certain", FieldType::kBool},
+                                           {"incomplete", FieldType::kBool},
+                                           {"ready_ns", FieldType::kI64},
+                                           optional({"exemplars", FieldType::kString}),
+                                           optional({"tuple", FieldType::kString})}};
+  return events;
+}
+
 // As BatchOutput does; events are lines of the parser `trigger`.
 TEST_F(JsonOutputTest, TriggersOnTuplesAreTested) {
-  const Schema events = {.name = "trigger",
-                         .fields = {{"trigger", FieldType::kU64},
-                                    {"scope", FieldType::kString},
-                                    optional({"group", FieldType::kString}),
-                                    optional({"value", FieldType::kF64}),
-                                    optional({"low", FieldType::kF64}),
-                                    optional({"high", FieldType::kF64}),
-                                    {"window_start_ns", FieldType::kI64},
-                                    {"window_end_ns", FieldType::kI64},
-                                    {"certain", FieldType::kBool},
-                                    {"incomplete", FieldType::kBool},
-                                    {"ready_ns", FieldType::kI64},
-                                    optional({"exemplars", FieldType::kString}),
-                                    optional({"tuple", FieldType::kString})}};
-  schemas_ = {&schema_, &events};
+  schemas_ = {&schema_, &events()};
   const TupleTrigger twice = {.processor = 3,
                               .parser = "p",
                               .comparison = TupleTrigger::Comparison::kAtLeast,
@@ -183,6 +188,38 @@ TEST_F(JsonOutputTest, TriggersOnTuplesAreTested) {
   EXPECT_EQ(found[0]["exemplars"], "10.0.0.1:40000-10.0.0.2:80");
   EXPECT_EQ(found[1]["incomplete"], true);
   EXPECT_LT(kTupleNs, kEndNs);
+}
+
+// All groups have an event at the end of the window: more than would fit into the buffer.
+TEST_F(JsonOutputTest, AFileHasTheEventsOfManyGroups) {
+  constexpr uint32_t kGroups = 40'000, kSrcPort = 5;
+  constexpr int64_t kStartNs = 1'700'000'000'000'000'000, kEndNs = kStartNs + 10'000'000;
+  schemas_ = {&schema_, &events()};
+  queries_ = {{.name = "q0",
+               .parsers = {"p", "trigger"},
+               .tuple_triggers = {{.processor = 3, .parser = "p", .group = {kSrcPort}, .every_ns = 10'000'000}}}};
+  accounts_ = QueryAccounts(1);
+  const int file = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+  ASSERT_GE(file, 0);
+  JsonOutput output(file, queries_, false, schemas_, &accounts_, false);
+  ASSERT_TRUE(output.prepare(0).ok());
+  output.add_query(0);
+  output.set_watched_since(0, 0);
+  const Value values[] = {Value::string("/"), Value::u64(7), Value::i64(-7), Value::f64(0.5), Value::boolean(true)};
+  for (uint32_t group = 0; group < kGroups; ++group) {
+    TupleHeader header;
+    header.time_ns = kStartNs + group;
+    header.src_port = static_cast<uint16_t>(group);
+    header.queries = 1;
+    output.emit(0, header, values);
+  }
+  output.tick(0, kEndNs);
+  output.end_query(0, kEndNs);
+  ASSERT_TRUE(output.finish().ok());
+  EXPECT_EQ(accounts_[0].tuples_out, 2 * kGroups);
+  EXPECT_EQ(accounts_[0].dropped[index_of(Drop::kOutputFull)], 0u);
+  EXPECT_GT(lseek(file, 0, SEEK_END), static_cast<off_t>(2 * JsonOutput::kMaxWaitingBytes));
+  close(file);
 }
 
 // Each query receives the text in the form that it requests.
