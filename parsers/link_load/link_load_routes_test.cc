@@ -238,6 +238,7 @@ TEST_F(LinkLoadRoutes, SharesAreOfTheAnnouncedSpeed) {
   check({"leaf1", "", ""}, 0, {{"3", 1e6}});
   check({"leaf1", "", ""}, 5'000'000, {{"3", 5e6}, {"4", 5e6}});
   check({"leaf1", "3", ""}, 0, {{"3", 1e6}});
+  check({"leaf1", "3rd", ""}, 0, {});
   check({"leaf2", "3", ""}, 0, {});
 }
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
+#include <system_error>
 #include <vector>
 
 #include "parsers/api/packet.h"
@@ -99,9 +101,16 @@ class PortInference {
       const TapNames& names = taps_[tap];
       infers_[tap] = !names.switch_name.empty() && names.port.empty();
       switches_[tap] = routes->of(names.switch_name);
-      std::from_chars(names.port.data(), names.port.data() + names.port.size(), own_ports_[tap]);
+      own_ports_[tap] = number_of(names.port);
       if (switches_[tap] != nullptr) find_speeds(tap);
     }
+  }
+
+  // The number of a port that is named by it; 0 if it is named otherwise, such as by its neighbour: "2nd-floor".
+  static uint16_t number_of(const std::string& port) {
+    uint16_t number = 0;
+    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+    return error == std::errc() && end == port.data() + port.size() ? number : 0;
   }
 
   void find_speeds(size_t tap) {

@@ -114,9 +114,10 @@ void RoutesBuilder::add(const RouteTable& part) {
            "; send only those of its switches";
   };
   rules_ += part.rules.size();
-  ports_.insert(ports_.end(), part.ports.begin(), part.ports.end());
+  const size_t ports = ports_.size() + part.ports.size();
   if (error_.empty() && rules_ > kMaxRules) error_ = too_many(rules_, " routes", kMaxRules);
-  if (error_.empty() && ports_.size() > kMaxPorts) error_ = too_many(ports_.size(), " ports", kMaxPorts);
+  if (error_.empty() && ports > kMaxPorts) error_ = too_many(ports, " ports", kMaxPorts);
+  if (error_.empty()) ports_.insert(ports_.end(), part.ports.begin(), part.ports.end());
   for (auto rule = part.rules.begin(); error_.empty() && rule != part.rules.end(); ++rule) error_ = add(*rule);
 }
 
