@@ -37,8 +37,11 @@ class CellLists {
   // kEnd: the trigger has no more cells.
   uint32_t first(uint32_t trigger) const { return first_[trigger]; }
   uint32_t next(uint32_t link) const { return links_[link].next; }
-  bool are_equal(uint32_t link, uint32_t other_link) const {
-    while (link != kEnd && other_link != kEnd && place(link) == place(other_link)) {
+  // True if the lists that begin with these links have the same places. Lists with more than `max_links` are not
+  // compared to their ends, and count as different. Sets the number of places that were compared.
+  bool are_equal(uint32_t link, uint32_t other_link, uint32_t max_links, uint32_t* compared) const {
+    for (*compared = 0; link != kEnd && other_link != kEnd && *compared < max_links; ++*compared) {
+      if (place(link) != place(other_link)) return false;
       link = next(link);
       other_link = next(other_link);
     }

@@ -13,15 +13,18 @@ namespace tapline::trigger {
 //
 // All cells are scanned in passes. The first one counts the values and finds their range. Each other pass divides the
 // range into bins, and the next one continues with the values of the bin that contains the rank, until this is a single
-// cell. Two passes are enough for most values, and 64 / 7 for any, since a pass with kBins bins makes the range 128
-// times smaller or smaller still.
+// cell. Two passes are enough for most values. Few cells have few bins, so values whose distances grow exponentially
+// take more, up to kMaxPasses.
 //
 // Cells of a sketch with wider ones have their width; those of all others are widened to the same.
 class QuantileSearch {
  public:
   static constexpr uint32_t kBins = 256;
+  // After the first pass, the range has at most 64 bits. Each other pass has at least as many bins as cells (up to
+  // kBins), a bin's range is that many times smaller, and no bin has all cells: so at most 18 follow.
+  static constexpr int kMaxPasses = 19;
 
-  // `share` is above 0 and below 1.
+  // `share` is above 0 and at most 1.
   void begin(double share);
   // Some cells of a sketch, in each pass.
   void scan(std::span<const ValueSketch::Cell> cells, uint8_t shift);

@@ -167,7 +167,7 @@ class Sweep {
   bool add_cell_sketches(uint32_t bit, uint32_t* work);
   bool add_cell_sketch(const Place& place, uint32_t bit, uint32_t* work);
   void begin_pass(uint32_t bit);
-  bool has_same_sums(uint32_t bit, bool has_rest) const;
+  bool has_same_sums(uint32_t bit, bool has_rest, uint32_t* work) const;
   bool has_group_in(const Part& part, uint32_t cell) const;
   bool clear(uint32_t* work);
   void finish();

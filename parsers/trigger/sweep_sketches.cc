@@ -4,6 +4,13 @@
 #include "parsers/trigger/sweep.h"
 
 namespace tapline::trigger {
+namespace {
+
+// Cells of two triggers that are compared at once. If there are more, their sketches are added up again, which can be
+// interrupted.
+constexpr uint32_t kMaxComparedCells = 1024;
+
+}  // namespace
 
 void Sweep::make_sketch_sums() {
   size_t max_terms = 0;
@@ -26,7 +33,7 @@ bool Sweep::test_waiting(const GroupKey& key, uint32_t* work) {
 // those in counted_, and if `has_rest`, those of cells, whose packets may belong to any group. Returns false if the
 // work was used up: call it again.
 bool Sweep::sum_sketches(uint32_t bit, bool has_rest, uint32_t* work) {
-  if (!is_summing_ && has_same_sums(bit, has_rest)) return true;
+  if (!is_summing_ && has_same_sums(bit, has_rest, work)) return true;
   if (!is_summing_) {
     summed_ = {};
     sketches_->begin(program_.compiled(bit).sketch_terms);
@@ -46,7 +53,7 @@ bool Sweep::sum_sketches(uint32_t bit, bool has_rest, uint32_t* work) {
 
 // The last sums are those of this trigger: it compares the same values, of the same counters. Triggers of one cell
 // usually do, and are tested one after the other.
-bool Sweep::has_same_sums(uint32_t bit, bool has_rest) const {
+bool Sweep::has_same_sums(uint32_t bit, bool has_rest, uint32_t* work) const {
   if (!summed_.is_valid || program_.compiled(bit).sketch_terms != program_.compiled(summed_.bit).sketch_terms) {
     return false;
   }
@@ -55,8 +62,12 @@ bool Sweep::has_same_sums(uint32_t bit, bool has_rest) const {
       return counted.sets->contains(*counted.cell, bit) == counted.sets->contains(*counted.cell, summed_.bit);
     });
   }
-  return !sketched_cells_.is_full() &&
-         sketched_cells_.are_equal(summed_.first_cell, sketched_cells_.first(bit - channel_.first_bit()));
+  if (sketched_cells_.is_full()) return false;
+  uint32_t compared = 0;
+  const bool are_equal = sketched_cells_.are_equal(
+      summed_.first_cell, sketched_cells_.first(bit - channel_.first_bit()), kMaxComparedCells, &compared);
+  *work = less(*work, compared / SketchSums::kCellsPerStep);
+  return are_equal;
 }
 
 void Sweep::begin_pass(uint32_t bit) {

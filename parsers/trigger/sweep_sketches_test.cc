@@ -5,6 +5,7 @@
 #include <random>
 
 #include "parsers/testing/frames.h"
+#include "parsers/trigger/cell_lists.h"
 #include "parsers/trigger/gather.h"
 #include "parsers/trigger/sweep.h"
 #include "parsers/trigger/testing/model.h"
@@ -62,6 +63,23 @@ std::vector<Trigger> triggers_of(const GroupBy& group, int64_t panes) {
   triggers.push_back(trigger_of(6, above(value_of(Measure::kDistinctSrcIps), number(3)), group, panes));
   triggers.push_back(trigger_of(7, below(value_of(Measure::kFlows), number(1e6)), group, panes));
   return triggers;
+}
+
+TEST(CellLists, AreComparedUpToABound) {
+  CellLists lists(2, 21);
+  for (uint32_t cell = 0; cell < 10; ++cell) {
+    for (const uint32_t trigger : {0u, 1u}) lists.add(trigger, {0, cell});
+  }
+  uint32_t compared = 0;
+  EXPECT_TRUE(lists.are_equal(lists.first(0), lists.first(1), 10, &compared));
+  EXPECT_EQ(compared, 10u);
+  EXPECT_FALSE(lists.are_equal(lists.first(0), lists.first(1), 9, &compared)) << "their ends are unknown";
+  EXPECT_EQ(compared, 9u);
+  lists.add(1, {1, 0});
+  EXPECT_FALSE(lists.are_equal(lists.first(0), lists.first(1), 100, &compared));
+  EXPECT_FALSE(lists.is_full());
+  lists.add(0, {1, 0});
+  EXPECT_TRUE(lists.is_full());
 }
 
 struct Swept {
