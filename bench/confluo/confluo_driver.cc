@@ -4,7 +4,7 @@
 //
 //   ingest (the default)  --writers W --indexes I --filters F --aggregates A --records N --batch B
 //   --queries             the same number of records with 4 indexes and a filter, then the rows and the time of each
-//   query
+//                         query
 //
 // Unless --untouched is given, the memory that the log will take is touched before the measurement starts: it is
 // allocated, written and freed, and jemalloc keeps it for Confluo if MALLOC_CONF is

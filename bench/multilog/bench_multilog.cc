@@ -4,9 +4,9 @@
 //
 //   ingest (the default)  --writers W --indexes I --filters F --aggregates A --triggers T --records N
 //   --queries             the same records with 4 indexes, then the rows and time of each query, and the time to fetch
-//   only the same rows from known addresses; and ingest while queries run
+//                         only the same rows from known addresses; and ingest while queries run
 //   --rate R              offers R records a second instead of as many as possible, and measures the CPU use of the
-//   writers
+//                         writers
 //   --untouched           nothing touches the log's memory before the measurement (bench/confluo/run)
 //   --layout              the measurements behind the layout: copies, columns, building postings, fetching rows
 //   --restart DIRECTORY   N records with a journal, and the time to load them; the directory must be empty

@@ -2,8 +2,9 @@
 // lost.
 //
 //   kept flows     `flows` keep-alive HTTP connections, visited in turn: a handshake first, then one GET and its
-//   response per visit, so that all of them stay in use at the same time short flows    HTTP connections from handshake
-//   to FIN SYN flood      SYNs from random addresses, without responses
+//                  response per visit, so that all of them stay in use at the same time
+//   short flows    HTTP connections from handshake to FIN
+//   SYN flood      SYNs from random addresses, without responses
 //
 // Each packet is lost with probability `loss` after it was made, as on a mirror that overflows. Not thread-safe.
 #pragma once

@@ -3,8 +3,9 @@
 // Uses, in each segment, the cheapest of:
 //   stored   the postings of a stored filter that is part of the query
 //   index    for each clause of the disjunctive normal form: the indexed comparison with the fewest rows, intersected
-//   with the other indexed ones; the rest is checked on the rows, and clauses are united as bits scan     1024 rows at
-//   a time, by columns (expr/chunk_program.h) skip     if zone maps or an index show that there are no matches
+//            with the other indexed ones; the rest is checked on the rows, and clauses are united as bits
+//   scan     1024 rows at a time, by columns (expr/chunk_program.h)
+//   skip     if zone maps or an index show that there are no matches
 // Rows come by writer, then by position; the order between writers is arbitrary.
 #pragma once
 
@@ -22,8 +23,8 @@ namespace tapline::multilog {
 
 inline constexpr uint64_t kAllTime = ~uint64_t{0};
 
-// A compiled query. Immutable. Rows outside a stored filter's postings are scanned for `expression`, which is the
-// complete condition.
+// A compiled query. Immutable. Segments that a stored filter's postings do not cover are scanned for `expression`, which
+// is the complete condition.
 struct QueryPlan {
   Schema schema;
   std::shared_ptr<const Expression> expression;

@@ -50,7 +50,9 @@ public record NetworkMap(
   private static final int HOST_LENGTH = 32;
   private static final long MAX_MBIT = 1_000_000;
 
-  /** A network whose switches mark copies, and know the speeds of their links. */
+  /**
+   * Creates the map of a network whose switches mark copies and report the speeds of their links.
+   */
   public NetworkMap(
       Map<String, Long> datapaths,
       Map<String, List<Integer>> addresses,
