@@ -11,6 +11,7 @@
 
 namespace tapline {
 
+// Takes up to about 400 bytes, so those of TupleTriggers::kMaxGroups groups take up to 26 MB.
 class LatestFlows {
  public:
   static constexpr size_t kMax = 8;

@@ -90,7 +90,7 @@ class Program {
     std::vector<GroupKey> named_groups;
 
     // True if, in long windows, it fires as soon as a count reaches the threshold. A burst's bounds cover several
-    // packets, and sketches are merged when their window has ended, so it is tested at the window's end.
+    // packets, and sketches are added up when their window has ended, so it is tested at the window's end.
     bool fires_early() const { return threshold && threshold->is_compared && threshold->measure != Measure::kBurst; }
     // True if its alerts depend on earlier windows.
     bool has_state() const { return clear.has_value() || after > 1 || cooldown_ns > 0; }
