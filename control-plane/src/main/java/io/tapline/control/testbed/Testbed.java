@@ -236,8 +236,9 @@ public final class Testbed {
     programs.run("", daemons.switches(plan.hasDpdk()).command());
     programs.run(
         "", words(List.of("ovs-vsctl", database, "--timeout=60"), bridges.commands(openFlowPort)));
-    programs.run(bridges.queues(), List.of("tc", "-batch", "-"));
     requireSwitches(plan);
+    requireDpdkPorts(database);
+    programs.run(bridges.queues(), List.of("tc", "-batch", "-"));
     programs.run("", List.of("sh", "-c", daemons.prioritizePolling()));
   }
 
@@ -258,6 +259,25 @@ public final class Testbed {
       if (plan.memif() && !Files.exists(Bridges.mirrorSocket(folder, host))) {
         throw new TestbedException("Open vSwitch did not create a memif port for " + host.id());
       }
+    }
+  }
+
+  /** Verifies the ports of DPDK, since ovs-vsctl succeeds even if Open vSwitch can't use a port. */
+  private void requireDpdkPorts(String database) throws TestbedException {
+    String failures =
+        programs.run(
+            "ovs-vsctl",
+            database,
+            "--bare",
+            "--columns=name,error",
+            "find",
+            "interface",
+            "type=dpdk",
+            "error!=[]");
+    if (!failures.isEmpty()) {
+      throw new TestbedException(
+          "Open vSwitch can't use these ports with DPDK: %s; --queue-packets may need more memory than there is"
+              .formatted(failures.replaceAll("\n\n+", "; ").replace("\n", ": ")));
     }
   }
 
