@@ -95,7 +95,7 @@ class KafkaTest(unittest.TestCase):
                 monitor._take(1)
             self.end(monitor, traffic)
         audits = audit(self.broker.address, "tapline.tuples.idle")
-        self.assertGreaterEqual(audits["heartbeats"], 3, "one each half of a second")
+        self.assertGreaterEqual(audits["heartbeats"], 3, "one every half second")
         self.assertEqual((audits["watermarks_back"], audits["ends"]), (0, 1))
 
 

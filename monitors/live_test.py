@@ -319,7 +319,7 @@ class LiveTest(unittest.TestCase):
         self.assertEqual(counts["packets_in"], counts["packets_out"] + sum(counts["dropped"]["packets"].values()))
 
     def test_queries_share_the_interval_of_a_parser(self):
-        """A query with another interval is refused until the running one has ended; then it gets its own interval."""
+        """A query with a different interval is refused until the running one has ended; then it gets its own interval."""
         def plan(query, every_ns):
             arguments = [{"parser": "link_load", "name": "every", "value": str(every_ns)}]
             return {"format": 1, "query": query, "parsers": ["link_load"], "arguments": arguments,

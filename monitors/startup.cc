@@ -135,7 +135,7 @@ Status check_layout(const MonitorConfig& config, const Queries& queries, const T
     return Status::invalid("a supervised monitor, such as one with plug-ins, can't have workers, only lanes");
   }
   if (supervised && layout.lanes > kMaxSupervisedLanes) {
-    return Status::invalid("a supervised monitor, such as one with plug-ins, has at most " +
+    return Status::invalid("a supervised monitor, such as one with plug-ins, can have at most " +
                            std::to_string(kMaxSupervisedLanes) + " lanes");
   }
   if (layout.lanes > 1 && !layout.workers.empty()) {

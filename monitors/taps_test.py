@@ -208,7 +208,7 @@ class TapsTest(unittest.TestCase):
         self.assertIn("parser 'link_load' already runs with every=100us on this monitor", err)
         code, _, err = self.tuples_of_plans(self.plan_of_loads("q1", 100_500), source=source)
         self.assertNotEqual(code, 0)
-        self.assertIn("argument 'every' can't be '100500': it is a multiple of 1000, 100000 to 10000000000 ns", err)
+        self.assertIn("argument 'every' can't be '100500': expected a multiple of 1000, 100000 to 10000000000 ns", err)
 
     def test_loads_need_all_packets_in_one_thread(self):
         path = self.write("a.pcap", pcap([(1000, tcp_frame(1))]))

@@ -1,4 +1,4 @@
-// Opens and closes a MultiLog, and adds writers. The rest of MultiLog is split by topic into the files of this folder.
+// Opens and closes a MultiLog, and adds writers. The rest of MultiLog is split by topic into the files in this folder.
 #include <algorithm>
 
 #include "multilog/multilog_impl.h"

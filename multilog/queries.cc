@@ -22,8 +22,8 @@ Result<Tree> MultiLogImpl::condition_of(const QuerySpec& spec) const {
   return conjunction(parts);
 }
 
-// The usual queries, which have only a text or a stored filter, skip the trees, since planning would take longer than
-// finding few rows.
+// The usual queries, which have only an expression or a stored filter, skip the trees, since planning would take longer
+// than finding few rows.
 Result<MultiLogImpl::Selection> MultiLogImpl::selection_of(const QuerySpec& spec) const {
   const bool has_trees = !spec.within.empty() || spec.condition.nodes_size() > 0 || spec.scope.nodes_size() > 0;
   const std::shared_ptr<Filter> stored = find_filter(spec.filter);

@@ -1,5 +1,5 @@
 // Tests that snapshots over several logs by Confluo's Algorithm 1 show no effect without its cause (NSDI'19 §4, Figure
-// 7), while reading the tails one after the other does.
+// 7), while reading the tails one after another does.
 //
 // Each writer makes a chain of marks. It writes the next mark, on another log, only after the previous one has become
 // visible, just as a packet is forwarded only after it has been received. A snapshot is correct if it contains a prefix
@@ -69,7 +69,7 @@ class Nodes {
     return tails;
   }
 
-  // Reads the tails one after the other.
+  // Reads the tails one after another.
   std::vector<std::vector<uint64_t>> naive(std::mt19937* random) {
     std::vector<std::vector<uint64_t>> tails(kLogs);
     for (uint32_t i = 0; i < kLogs; ++i) {
@@ -145,7 +145,7 @@ TEST(Snapshots, NoEffectWithoutItsCause) {
   EXPECT_GT(nodes.marks(), wanted / 4) << "the writers made progress meanwhile";
 }
 
-// The check above can fail: if tails are read one after the other, some show an effect without its cause.
+// The check above can fail: if tails are read one after another, some show an effect without its cause.
 TEST(Snapshots, ReadingTailsOneAfterTheOtherIsNotAtomic) {
   Nodes nodes;
   std::mt19937 random(7);

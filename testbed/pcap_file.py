@@ -9,7 +9,7 @@ def packets_of(path):
   """Returns (time in ns, bytes on the wire, captured bytes) of each packet of a pcap with nanoseconds."""
   data = path.read_bytes()
   if struct.unpack_from("<I", data)[0] != MAGIC:
-    raise ValueError(f"{path} is not a pcap with nanoseconds")
+    raise ValueError(f"{path} is not a pcap file with nanosecond timestamps")
   packets, offset = [], 24
   while offset < len(data):
     seconds, fraction, captured, size = struct.unpack_from("<IIII", data, offset)

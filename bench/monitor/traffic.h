@@ -2,7 +2,8 @@
 //
 // Every round sends one packet of each flow, in an order that differs from round to round and never follows the order
 // in memory. A connection lasts 200 packets, of which 4 are SYN or FIN (2 %); then its endpoints start the next one
-// with another initial sequence number. Flows are in different phases, so every burst contains all kinds of packets:
+// with a different initial sequence number. Flows are in different phases, so every burst contains all kinds of
+// packets:
 //
 //   0 SYN ─▶  1 ◀─ SYN/ACK  2 ACK ─▶  3…197 data  198 FIN ─▶  199 ◀─ FIN
 //

@@ -1,6 +1,6 @@
 // bench_multilog: measures how fast a MultiLog takes records, on the paper's workload (Confluo §5.1): 54-byte records,
 // addresses of a /24, ten ports, batches of 1024. The baseline, in the same run, copies the same records into memory
-// that was touched before.
+// that has been touched already.
 //
 //   ingest (the default)  --writers W --indexes I --filters F --aggregates A --triggers T --records N
 //   --queries             the same records with 4 indexes, then the rows and time of each query, and the time to fetch

@@ -115,7 +115,8 @@ class Expression {
   static constexpr int kMaxDepth = 100;
   static constexpr size_t kMaxLeaves = 4096;
 
-  // Compiles a text; an empty one selects everything. Errors are kInvalid and give the byte position of the mistake.
+  // Compiles an expression; an empty one selects everything. Errors are kInvalid and give the byte position of the
+  // mistake.
   static Result<Expression> compile(std::string_view text, const Schema& schema, const Resolver& resolve = {});
   // Checks a tree, which may come from an untrusted source, and compiles it.
   static Result<Expression> compile(Tree tree, const Schema& schema, const Resolver& resolve = {});

@@ -85,7 +85,7 @@ Result<Schema> Schema::make(std::vector<FieldSpec> specs) {
   if (!has_time) return Status(Code::kInvalid, "a record needs a field of type time that is always present");
   schema.presence_offset_ = schema.row_bytes_;
   schema.row_bytes_ += (schema.presence_bits_ + 7) / 8;
-  if (schema.row_bytes_ > kMaxRowBytes) return Status(Code::kInvalid, "a record has at most 4096 bytes");
+  if (schema.row_bytes_ > kMaxRowBytes) return Status(Code::kInvalid, "a record can have at most 4096 bytes");
   return schema;
 }
 

@@ -49,7 +49,7 @@ std::string address_bytes(std::string_view address);
 // Returns 32 or 128. REQUIRES: a result of address_bytes().
 uint32_t bits_of_address(std::string_view bytes);
 
-// A text in a row. The bytes are stored elsewhere and live only as long as the row, so a row with texts can't be
+// A string in a row. The bytes are stored elsewhere and live only as long as the row, so a row with texts can't be
 // stored.
 struct TextRef {
   const char* data = nullptr;

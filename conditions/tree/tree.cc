@@ -102,7 +102,7 @@ std::string text_of(const Tree::Membership& membership) {
   return membership.ranges_size() == 1 ? begin + values : begin + "{" + values + "}";
 }
 
-// The precedence of a text. A part is put in parentheses if it does not bind tighter than the text around it.
+// The precedence of an expression. A part is put in parentheses if it does not bind tighter than the text around it.
 enum class Binding : uint8_t { kOr, kAnd, kNot, kLeaf };
 
 struct Part {

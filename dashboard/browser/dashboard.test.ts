@@ -478,7 +478,7 @@ describe.skipIf(reason !== "")("dashboard", () => {
     }
   });
 
-  test("none of the tests caused an error of the page", () => {
-    expect(errors, "errors of the page and breaks of its content policy").toEqual([]);
+  test("none of the tests caused an error on the page", () => {
+    expect(errors, "errors on the page, and violations of its content security policy").toEqual([]);
   });
 });

@@ -102,6 +102,6 @@ describe.skipIf(!existsSync(CHROMIUM))("queue", () => {
       expect(cells.slice(2, 4)).toEqual([source, destination]);
       expect(cells[0] >= begin && cells[0].slice(0, 12) <= end, cells[0]).toBe(true);
     }
-    expect(errors, "errors of the page and breaks of its content policy").toEqual([]);
+    expect(errors, "errors on the page, and violations of its content security policy").toEqual([]);
   });
 });

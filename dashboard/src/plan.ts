@@ -112,7 +112,7 @@ function rules(plan: Plan, placement?: Placement): HTMLElement {
   );
 }
 
-/** Returns a text that may wrap after its commas. */
+/** Returns text that may wrap after its commas. */
 function atCommas(text: string): Child[] {
   return text.split(/(?<=,)/).flatMap((part, index) => (index === 0 ? [part] : [h("wbr"), part]));
 }

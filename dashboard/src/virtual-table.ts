@@ -63,7 +63,7 @@ export class VirtualTable {
     return h("th", { scope: "col", class: style, "aria-sort": sorted }, label);
   }
 
-  /** Returns the range of visible rows, with some rows of margin. */
+  /** Returns the range of visible rows, with a margin of a few rows. */
   range(): { from: number; to: number } {
     const first = Math.max(0, Math.floor(this.element.scrollTop / ROW_PX) - AHEAD);
     return { from: first, to: first + Math.ceil(MAX_PX / ROW_PX) + 2 * AHEAD };

@@ -2,7 +2,7 @@
 """Kills, freezes and cuts off the containers of a cluster that is up, in turn and two at once, under known input.
 
 Throughout, one query counts requests by URL and reports completeness, second by second, while clients request numbered pages of each
-web server, one after the other. After each fault, the program reports for how long results were missing. At the end, every window is
+web server, one after another. After each fault, the program reports for how long results were missing. At the end, every window is
 compared with the clients' logs: no request may be counted twice or in a wrong second, and the window's completeness must report each
 missing one. Exit code 1 if this is violated, if a component does not recover, or if a query fails.
 """
@@ -43,7 +43,7 @@ class Judgement:
         return any(client.sent(url) for client in self.clients)
 
     def at(self, moment):
-        """Returns the last fault that began before a moment."""
+        """Returns the last fault that began before the given time."""
         before = [episode for episode in self.episodes if episode.struck <= moment + 1]
         return before[-1] if before else self.episodes[0]
 
@@ -127,7 +127,7 @@ def options_of():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help="containers, separated by commas; NAME+NAME for two together; default: all, and pairs of a kind")
     parser.add_argument("--kinds", help="kinds of faults to inject", default=",".join(KINDS))
-    parser.add_argument("--minutes", type=float, default=180, help="duration in which faults begin")
+    parser.add_argument("--minutes", type=float, default=180, help="time during which faults are injected")
     parser.add_argument("--results", type=Path, default=Path("build/chaos"), help="folder for chaos.md, chaos.json and read.json (the data behind the verdict)")
     return parser.parse_args()
 

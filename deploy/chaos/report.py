@@ -46,7 +46,7 @@ def machine():
 def heading(size, totals):
     return (f"{time.strftime('%-d %B %Y', time.gmtime())}, the {size} cluster on {machine()}: {totals['requests']} requests answered, "
             f"{totals['windows']} windows, of which {totals['whole']} have all of their requests; {totals['reported']} requests are missing and reported as lost, "
-            f"{totals['unreported']} are missing without a report, {totals['more']} are counted wrongly.")
+            f"{totals['unreported']} are missing without a report, and {totals['more']} are counted incorrectly.")
 
 
 def write(folder, size, episodes, totals):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests Grafana boards: each panel has a known type, does not overlap others, and has a query that Prometheus can
+"""Tests the Grafana dashboards: each panel has a known type, does not overlap others, and has a query that Prometheus can
 parse, over metrics listed in the reference. MultiLog's metrics are compared with those of a real node; MetricsTest
 compares the control plane's.
 

@@ -73,7 +73,7 @@ Status plan_of(const v1::AssignCommand& command, v1::Plan* plan) {
   }
   // The remaining 1 KiB holds the agent's additions and the command's frame.
   const bool fits = plan->ByteSizeLong() + 1024 <= MessageSocket::kMaxMessageBytes;
-  return fits ? Status() : Status::invalid("the assignment's plan has more than 191 KiB");
+  return fits ? Status() : Status::invalid("the assignment's plan is larger than 191 KiB");
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ void Assignments::assign(const v1::AssignCommand& command) {
     place.next_epoch = command.epoch();
     request_end(query, &place, true);
   } else if (place.state == State::kRunning) {
-    // The query was reported before, but possibly to a previous control plane.
+    // The query has been reported already, but possibly to a previous control plane.
     report(added_event(query), place.epoch);
   } else if (place.state == State::kEnded) {
     report(place.end, place.epoch);

@@ -33,7 +33,7 @@ bool CommandReader::read_messages(std::vector<Command>* commands) {
       case MessageSocket::Received::kNothing:
         return true;
       case MessageSocket::Received::kTooLong:
-        commands->push_back(Status::invalid("the command has more than 192 KiB"));
+        commands->push_back(Status::invalid("the command is longer than 192 KiB"));
         break;
       case MessageSocket::Received::kMalformed:
         commands->push_back(Status::internal("the message is not a command"));
@@ -57,7 +57,7 @@ bool CommandReader::read_lines(std::vector<Command>* commands) {
   }
   unread_.erase(0, begin);
   if (unread_.size() <= kMaxLineBytes) return true;
-  commands->push_back(Status::invalid("the command has more than a megabyte"));
+  commands->push_back(Status::invalid("the command is longer than a megabyte"));
   return false;
 }
 

@@ -94,7 +94,7 @@ TEST_F(LiveRoutesTest, ARefusedVersionLeavesNoRoutes) {
     const auto answer = live.change(routes(2, port), kNow);
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->version(), 2u);
-    EXPECT_EQ(answer->message(), "the route to 02:00:00:00:00:01 at switch 's1' has port 0; ports count from 1");
+    EXPECT_EQ(answer->message(), "the route to 02:00:00:00:00:01 at switch 's1' has port 0; port numbers start at 1");
     EXPECT_EQ(answer->kind(), "user");
     EXPECT_EQ(port_at(5 * kNow), 0);
   }
@@ -106,7 +106,7 @@ int64_t cpu_ns() {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
-// Each part of a version is work for its own routes alone, also the last one: the thread forwards events in between.
+// Each part of a version takes work only for its own routes, even the last part: the thread forwards events in between.
 TEST_F(LiveRoutesTest, NoPartOfALargeVersionTakesLong) {
   constexpr uint64_t kRoutes = 100'000, kInPart = 4096;
   for (uint64_t version = 1; version <= 3; ++version) {

@@ -77,7 +77,8 @@ Status LiveTriggers::add(const v1::TriggersCommand& command) {
     }
     if (Status status = read_trigger(message, &entry->trigger); !status.ok()) return status;
     if (received_->triggers.size() == Program::kMaxTriggers) {
-      return Status::invalid("a query has at most " + std::to_string(Program::kMaxTriggers) + " triggers on packets");
+      return Status::invalid("a query can have at most " + std::to_string(Program::kMaxTriggers) +
+                             " triggers on packets");
     }
     if (!received_->triggers.emplace(number, std::move(entry)).second) {
       return Status::invalid("trigger " + std::to_string(number) + " is given twice");

@@ -1,5 +1,5 @@
-// Builds one column of a batch. Numbers take 8 bytes until the column is closed, which packs them to the narrowest
-// width.
+// Builds one column of a batch. Numbers take 8 bytes until the column is closed, which packs them into the
+// narrowest width.
 #pragma once
 
 #include <cstdint>

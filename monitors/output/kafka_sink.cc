@@ -261,7 +261,7 @@ class KafkaSink::Impl {
     sink->login_refused_ |= error == RD_KAFKA_RESP_ERR__AUTHENTICATION;
     if (error != RD_KAFKA_RESP_ERR__FATAL) return;
     char text[512];
-    // A producer gets an ID only if it may write some topic.
+    // A producer gets an ID only if it may write to some topic.
     if (rd_kafka_fatal_error(producer, text, sizeof text) == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED) {
       sink->status_ = sink->topic_refused("any topic");
     } else {

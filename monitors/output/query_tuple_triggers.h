@@ -31,7 +31,7 @@ class QueryTupleTriggers {
 
   // All of the query's packets are seen since this time.
   void set_watched_since(int64_t time_ns) { watched_since_ns_ = time_ns; }
-  // Counts a tuple with the values that leave the monitor.
+  // Counts a tuple, with its values as they leave the monitor.
   void add(uint32_t parser, const TupleHeader& header, std::span<const Value> values, Output* output);
   // No earlier tuple follows. `account`: that of the query.
   void advance(int64_t time_ns, const Accounting& account, Output* output);

@@ -51,7 +51,7 @@ class TupleOutput : public TupleSink {
   // Prepares for tuples of this query, within a bounded time. May be called on any thread, even while the lane runs,
   // since it touches only the query's own slot, which must be done() or never have been used.
   virtual Status prepare(uint32_t query) = 0;
-  // Announces tuples for this query. REQUIRES: prepare(query) happened before.
+  // Announces tuples for this query. REQUIRES: prepare(query) was called first.
   virtual void add_query(uint32_t query) = 0;
 
   // Samples the query's flows at this rate from now on. Earlier tuples, up to `watermark_ns`, keep their rate.

@@ -198,7 +198,7 @@ TEST_F(TupleTriggersTest, TuplesTakeBoundedMemory) {
   for (const int64_t ms : {1100, 1110}) add(ms, std::string(20'000, 'x'), 1.0);
   advance(1120);
   ASSERT_EQ(recorder_.seen.size(), 1u);
-  EXPECT_EQ(recorder_.seen[0].tuple, "") << "it is longer than a text may be";
+  EXPECT_EQ(recorder_.seen[0].tuple, "") << "it is longer than a string may be";
   EXPECT_EQ(recorder_.seen[0].omission, TupleOmission::kTooLong);
 }
 
@@ -289,7 +289,7 @@ TEST_F(TupleTriggersTest, TuplesOfGroupsWithoutRoomAreCounted) {
   EXPECT_EQ(recorder_.uncounted, 2u) << "silent groups leave their room to others";
 }
 
-// The aggregate of a window's tuples. REQUIRES: there are some.
+// The aggregate of a window's tuples. REQUIRES: `values` is not empty.
 double aggregated(const TupleTrigger& trigger, std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const auto count = static_cast<double>(values.size());

@@ -37,9 +37,9 @@ class MonitorTaps {
   std::span<const TapNames> names() const { return names_; }
   std::span<const TapNames> configured_names() const { return std::span(names_).first(configured_); }
 
-  // Restricts the query to the taps of its queues. Fails if a parser of the query measures queues and one of the named
-  // queues, or, if none is named, every port, lacks a tap on a side of its queue. Also fails if all pairs are bound to
-  // other queues.
+  // Restricts the query to the taps of its queues. If a parser of the query measures queues, fails if a named queue
+  // lacks a tap on one of its sides or, if no queue is named, if no port has taps on both sides of its queue. Also
+  // fails if all pairs are bound to other queues.
   Status bind(QuerySpec* spec);
 
  private:

@@ -83,7 +83,7 @@ Status read_value(const Argument& argument, const std::string& written, std::str
   if (argument.unit == "ns") {
     const auto ns = in_smallest_unit(written, kDurations);
     if (!ns || !read_argument(argument, *ns, &error)) {
-      return Status::invalid("argument '" + argument.name + "' can't be '" + written + "': it is " +
+      return Status::invalid("argument '" + argument.name + "' can't be '" + written + "': expected " +
                              expected_duration(argument));
     }
     *value = *ns;

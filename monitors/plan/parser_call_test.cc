@@ -41,13 +41,14 @@ TEST(ParserCall, InvalidValuesAreRejectedWithTheExpectedForm) {
                             "fast", "99999999999999999999999s", "1e3us"}) {
     EXPECT_EQ(values_of("queue(every=" + std::string(every) + ")"),
               Values{"parser 'queue': argument 'every' can't be '" + std::string(every) +
-                     "': it is a duration, 100us to 10s, in steps of 1us"});
+                     "': expected a duration, 100us to 10s, in steps of 1us"});
   }
   EXPECT_EQ(values_of("queue(share=2)"),
-            Values{"parser 'queue': argument 'share' can't be '2': it is a number, 0 to 1"});
+            Values{"parser 'queue': argument 'share' can't be '2': expected a number, 0 to 1"});
   EXPECT_EQ(values_of("queue(side=left)"),
-            Values{"parser 'queue': argument 'side' can't be 'left': it is one of both, arrivals"});
-  EXPECT_EQ(values_of("queue(exact=1)"), Values{"parser 'queue': argument 'exact' can't be '1': it is true or false"});
+            Values{"parser 'queue': argument 'side' can't be 'left': expected one of both, arrivals"});
+  EXPECT_EQ(values_of("queue(exact=1)"),
+            Values{"parser 'queue': argument 'exact' can't be '1': expected true or false"});
   EXPECT_NE(values_of("queue(room_size=1.5)").at(0).find("can't be '1.5'"), std::string::npos);
 }
 

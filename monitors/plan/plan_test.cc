@@ -87,7 +87,7 @@ TEST(PlanTest, InvalidArgumentsAreRejected) {
             "an argument belongs to parser 'http_get', which the query does not run");
   EXPECT_EQ(message(R"({"parser":"marked_packet","name":"ecn","value":"1"})"), "'marked_packet' has no argument 'ecn'");
   EXPECT_EQ(message(R"({"parser":"marked_packet","name":"dscp","value":"64"})"),
-            "marked_packet: argument 'dscp' can't be '64': it is a whole number, 0 to 63");
+            "marked_packet: argument 'dscp' can't be '64': expected a whole number, 0 to 63");
 }
 
 TEST(PlanTest, FlowsOfAnotherMonitor) {
@@ -179,7 +179,7 @@ TEST(PlanTest, IntervalsOutOfBoundsAreRefused) {
     QuerySpec spec;
     EXPECT_EQ(parse(loads_plan("q", every_ns), &spec).message(),
               "link_load: argument 'every' can't be '" + std::string(every_ns) +
-                  "': it is a multiple of 1000, 100000 to 10000000000 ns");
+                  "': expected a multiple of 1000, 100000 to 10000000000 ns");
   }
 }
 

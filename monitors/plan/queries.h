@@ -17,7 +17,7 @@ struct Queries {
   uint64_t taken = 0;
   // The bits of queries whose streams another monitor takes over, so that they end here without an end of stream.
   std::atomic<uint64_t> abandoned = 0;
-  // Guards changes of `taken` or of a slot while other threads may read which queries there are. Lanes never lock it.
+  // Guards changes of `taken` or of a slot while other threads may read which queries exist. Lanes never lock it.
   std::mutex mutex;
 };
 

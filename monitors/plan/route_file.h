@@ -6,7 +6,7 @@
 //
 //   # SWITCH port PORT BITS_PER_SECOND [NEIGHBOUR PORT]
 //   leaf1 port 3 10000000000
-//   leaf1 port 4 40000000000 spine1 7    packets enter spine1 by its port 7
+//   leaf1 port 4 40000000000 spine1 7    packets enter spine1 through its port 7
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ namespace tapline {
 class TupleCondition {
  public:
   // Makes a condition from a tree, whose fields are the parser's own or common_fields(). Errors are kInvalid: an
-  // unknown field, or a value of another type.
+  // unknown field, or a value of the wrong type.
   static Result<TupleCondition> make(const v1::ConditionTree& tree, const Schema& schema);
 
   // True if the tuple meets the condition. A comparison with an absent value is unknown, which selects nothing.

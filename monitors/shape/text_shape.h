@@ -1,4 +1,4 @@
-// The form in which a query wants a text to leave the monitor: a template that takes few different values, a hash, or
+// The form in which a query wants a string to leave the monitor: a template that takes few different values, a hash, or
 // nothing.
 #pragma once
 
@@ -31,8 +31,8 @@ struct FieldShape {
   TextForm form = TextForm::kAsIs;
 };
 
-// Appends the template of a text to `out`. From the first part that can't be parsed, the text is replaced rather than
-// shown.
+// Appends the template of a string to `out`. From the first part that can't be parsed, the string is replaced rather
+// than shown.
 //   kUrl    /user/17/page0587.html?q=x&p=2  ->  /user/{id}/page{n}.html?q={}&p={}
 //   kSql    SELECT a FROM t WHERE id IN (1, 2) -- x  ->  SELECT a FROM t WHERE id IN (?)
 //   kKey    user:17:profile  ->  user:{id}:profile

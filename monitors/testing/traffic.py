@@ -1,4 +1,4 @@
-"""The traffic generator as a process that feeds a monitor through shared memory, exactly. Standard library only."""
+"""The traffic generator as a process that feeds a monitor through shared memory without losses. Standard library only."""
 import json
 import os
 import signal

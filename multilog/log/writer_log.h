@@ -57,7 +57,7 @@ class WriterLog {
   ~WriterLog();
   WriterLog(const WriterLog&) = delete;
 
-  // Writer: appends rows, which are packed one after the other.
+  // Writer: appends rows, which are packed one after another.
   AppendResult append(const uint8_t* rows, uint64_t count);
 
   // Positions are counted from the writer's first row.

@@ -38,7 +38,7 @@ struct NodeConfig : InputConfig {
   uint32_t retain_mib = 0;
   uint32_t retain_s = 0;
 
-  // Settings of the network interface and its access.
+  // Settings of the server, and of access to it.
   std::string listen = "127.0.0.1:7400";
   AccessConfig access;
   MetricsConfig metrics;

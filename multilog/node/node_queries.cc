@@ -160,7 +160,7 @@ grpc::Status NodeService::aggregate(const v1::AggregateRequest& request, v1::Agg
     if (!value.ok()) return to_grpc(value.status());
     fill(*value, schema, function.group_by, reply);
     if (reply->ByteSizeLong() <= kMaxReplyBytes) return grpc::Status::OK;
-    return {grpc::StatusCode::RESOURCE_EXHAUSTED, "the response has more than 4 MB: request fewer groups"};
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED, "the response is larger than 4 MB: request fewer groups"};
   }
   auto value = log.read_aggregate(request.stored(), *snapshot, spec.time_low, spec.time_high);
   if (!value.ok()) return to_grpc(value.status());

@@ -227,7 +227,7 @@ Result<LoadedArchive> load_archive(std::shared_ptr<const MappedFile> file, const
       directory_crc(data, header) != header.directory_crc)
     return Status(Code::kCorrupt, path + " has a damaged header");
   if (header.schema_crc != schema_crc || header.row_bytes != row_bytes)
-    return Status(Code::kCorrupt, path + " has another schema");
+    return Status(Code::kCorrupt, path + " has a different schema");
   LoadedArchive loaded_archive;
   loaded_archive.segment = std::make_unique<ArchivedSegment>(file, header);
   for (uint32_t zone = 0; zone < header.zones; ++zone) {

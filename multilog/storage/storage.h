@@ -6,10 +6,10 @@
 //
 // The guarantees of each mode after SIGKILL or a power cut, in addition to a prefix of each writer's rows in order:
 //   memory         nothing but archived segments
-//   interval       every row published at least `interval_ns` (plus one sync) before
+//   interval       every row published at least `interval_ns` (plus one sync) earlier
 //   group commit   every row for which commit() returned ok; commits that wait at the same time share a sync
 // A journal is written under another name, synced, and only then renamed into place, so one valid copy of the promised
-// rows exists at each moment. After a failed sync, the file is abandoned and rewritten from memory. Functions are
+// rows exists at all times. After a failed sync, the file is abandoned and rewritten from memory. Functions are
 // called by one thread at a time (MultiLog's maintenance lock).
 #pragma once
 

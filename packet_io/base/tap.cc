@@ -26,7 +26,7 @@ Status check_name(const std::string& tap, std::string_view role, const std::stri
   if (name.empty()) return Status::usage(where + "its " + std::string(role) + " has no name; expected " + kForm);
   if (name.size() <= Tap::kMaxNameBytes) return {};
   return Status::usage(where + "the name of its " + std::string(role) + " has " + std::to_string(name.size()) +
-                       " bytes; at most " + std::to_string(Tap::kMaxNameBytes) + " are possible");
+                       " bytes; the maximum is " + std::to_string(Tap::kMaxNameBytes));
 }
 
 Status parse_side(const std::string& tap, const std::string& text, TapSide* side) {

@@ -48,9 +48,8 @@ TEST(Tap, ErrorsHaveAReasonAndAFix) {
             std::string("'a:b:arrivals:d=mon0' is not a tap: it has too many ':'; ") + kForm);
   EXPECT_EQ(fault("sw1:2:in=mon0"),
             "the tap 'sw1:2:in=mon0': 'in' is not a side of a queue: use arrivals or departures");
-  EXPECT_EQ(
-      fault("a-switch-with-a-very-long-name=mon0"),
-      "the tap 'a-switch-with-a-very-long-name=mon0': the name of its switch has 30 bytes; at most 24 are possible");
+  EXPECT_EQ(fault("a-switch-with-a-very-long-name=mon0"),
+            "the tap 'a-switch-with-a-very-long-name=mon0': the name of its switch has 30 bytes; the maximum is 24");
 }
 
 std::string fault_of(const std::vector<std::string>& texts) {

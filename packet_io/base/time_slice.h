@@ -23,8 +23,8 @@ std::optional<SchedulerAttributes> scheduler_attributes();
 
 // Requests the shortest slice (Linux 6.12 and later; ignored by earlier versions): the calling thread then runs soon
 // after it wakes, without a larger share of the processor and without a privilege. This is for threads that empty a
-// buffer of the kernel. With the default slice of some milliseconds, they can wait behind each of the other threads of
-// a busy machine.
+// buffer of the kernel. With the default slice of a few milliseconds, they can wait behind each of the other threads
+// of a busy machine.
 void request_short_slice();
 
 }  // namespace tapline

@@ -72,7 +72,7 @@ int64_t PortSource::no_earlier(int64_t arrival_ns) {
   return sent_time_ns_ = arrival_ns;
 }
 
-// Later packets have stamps after the beginning of the last poll(), or were shown late.
+// Later packets have stamps after the beginning of the last poll(), unless the kernel showed them late.
 std::optional<int64_t> PortSource::idle_time_ns() const {
   return polled_at_ns_ == 0 ? std::nullopt : std::optional(polled_at_ns_ - bound_ns_);
 }

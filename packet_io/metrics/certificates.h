@@ -17,8 +17,8 @@ struct CertificateFile {
 // The metric without any certificates yet.
 prometheus::MetricFamily certificate_ends();
 
-// Adds the earliest expiry of the file's certificates, as the file is at this time. (Programs read their certificates
-// once, at start.) Returns kInvalid if the file has none.
+// Adds the earliest expiry of the certificates that are in the file now. (Programs read their certificates once, at
+// start.) Returns kInvalid if the file has none.
 Status add_certificate_end(const CertificateFile& certificate, prometheus::MetricFamily* ends);
 
 }  // namespace tapline

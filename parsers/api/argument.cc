@@ -95,7 +95,7 @@ std::optional<Value> read_argument(const Argument& argument, std::string_view te
     if (number < argument.min || number > argument.max || !is_multiple(argument, *value)) value.reset();
   }
   if (!value) {
-    *error = "argument '" + argument.name + "' can't be '" + std::string(text) + "': it is " + expected(argument);
+    *error = "argument '" + argument.name + "' can't be '" + std::string(text) + "': expected " + expected(argument);
   }
   return value;
 }

@@ -28,10 +28,10 @@ TEST(Argument, ValuesAreParsedByType) {
 }
 
 TEST(Argument, InvalidValuesAreRejectedWithTheExpectedForm) {
-  EXPECT_EQ(error_of(kDelay, "999"), "argument 'delay' can't be '999': it is a whole number, 1000 to 1000000000 ns");
-  EXPECT_EQ(error_of(kShare, "1.01"), "argument 'share' can't be '1.01': it is a number, 0 to 1");
-  EXPECT_EQ(error_of(kExact, "1"), "argument 'exact' can't be '1': it is true or false");
-  EXPECT_EQ(error_of(kSide, "Both"), "argument 'side' can't be 'Both': it is one of both, arrivals");
+  EXPECT_EQ(error_of(kDelay, "999"), "argument 'delay' can't be '999': expected a whole number, 1000 to 1000000000 ns");
+  EXPECT_EQ(error_of(kShare, "1.01"), "argument 'share' can't be '1.01': expected a number, 0 to 1");
+  EXPECT_EQ(error_of(kExact, "1"), "argument 'exact' can't be '1': expected true or false");
+  EXPECT_EQ(error_of(kSide, "Both"), "argument 'side' can't be 'Both': expected one of both, arrivals");
   for (const char* text : {"", " 1000", "1000 ", "1e4", "0x1000", "-1000", "18446744073709551616", "1000.0"}) {
     EXPECT_NE(error_of(kDelay, text), "") << text;
   }
@@ -41,7 +41,7 @@ TEST(Argument, InvalidValuesAreRejectedWithTheExpectedForm) {
 
 TEST(Argument, AMultipleOfTheStepIsRequired) {
   EXPECT_EQ(error_of(kEvery, "100500"),
-            "argument 'every' can't be '100500': it is a multiple of 1000, 100000 to 10000000000 ns");
+            "argument 'every' can't be '100500': expected a multiple of 1000, 100000 to 10000000000 ns");
   for (const char* text : {"100000", "101000", "10000000000"}) EXPECT_EQ(error_of(kEvery, text), "") << text;
   for (const char* text : {"99000", "100001", "10000001000", "0", "-1000000", "9223372036854775807"}) {
     EXPECT_NE(error_of(kEvery, text), "") << text;

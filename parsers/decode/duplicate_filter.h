@@ -24,7 +24,7 @@ struct DuplicateOptions {
 // use (200 ms), so the only false positives are fast retransmissions within a millisecond of the original, and the
 // second of two acknowledgements or datagrams that are equal in every bit.
 //
-// If more packets fall into the window than it can remember, it forgets, among a few, the packet whose window ends
+// If more packets fall within the window than it can remember, it forgets, among a few, the packet whose window ends
 // first. It may then miss a copy, so errors only keep packets.
 class DuplicateFilter {
  public:

@@ -216,7 +216,7 @@ TEST_F(FragmentTableTest, TheLargestDatagramAndTooManyFragments) {
   EXPECT_EQ(table_.losses().frames, 65u);
 }
 
-// RFC 8200 section 4.5: the fragment header does not count in the length of the datagram.
+// RFC 8200 section 4.5: the length of the datagram does not include the fragment header.
 TEST_F(FragmentTableTest, TheGreatestDatagramOfIpV6) {
   const Bytes datagram = udp_of(65535 - 8);
   bool is_whole = false;

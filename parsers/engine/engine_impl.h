@@ -113,7 +113,7 @@ class Engine::Impl final : public StreamReceiver {
   // Selects the parsers that queries want, and the work that these parsers need.
   void choose_active();
 
-  // Overlaps the memory loads of a burst, instead of waiting for one after the other.
+  // Overlaps the memory loads of a burst, instead of waiting for one after another.
   void look_ahead(std::span<const Packet> burst);
 
   // Reads the packets at the beginning that are plain and before `end_ns`, prefetches the data that they will need, and

@@ -23,7 +23,7 @@ Reassembler::Reassembler(uint64_t max_bytes, uint32_t max_flow_bytes, StreamRece
 
 void Reassembler::add(const Packet& packet, Side side) {
   Connection& connection = *packet.connection;
-  // The payload of a RST is a text for people (RFC 9293 section 3.5.3).
+  // The payload of a RST is human-readable text (RFC 9293 section 3.5.3).
   const bool has_data = packet.payload_bytes > 0 && !packet.has_tcp_flag(tcp_flag::kRst);
   if (connection.stream == 0) {
     if (!has_data) return;

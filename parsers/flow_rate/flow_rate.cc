@@ -131,7 +131,7 @@ class FlowRate final : public Parser {
     Counted counted;          // in this interval
     uint64_t repeated_bytes;  // in this interval
     uint16_t port;            // port by which its latest packet left the switch; 0: unknown
-    uint16_t input_port;      // port by which its first packet entered it, or the first that left by another port
+    uint16_t input_port;  // port through which its first packet entered it, or the first that left through another port
   };
   struct State {
     Direction sides[2];

@@ -196,7 +196,7 @@ TEST(FlowRate, IntervalsFrom100MicrosecondsUp) {
   }
 }
 
-// Compares each millisecond. On a link of 10 Gb/s, the windows of sequence numbers are shorter than that.
+// Compares every millisecond. On a link of 10 Gb/s, the windows of sequence numbers are shorter than that.
 TEST(FlowRate, AgreesWithTheSendersInEachMillisecond) {
   std::vector<FlowSpec> flows;
   for (uint32_t flow = 0; flow < 4; ++flow) flows.push_back({.bits_per_second = 4'000'000'000, .end_ns = 40 * kMs});

@@ -12,7 +12,7 @@ namespace tapline::http2 {
 // Buffers above this size are freed after use.
 inline constexpr size_t kKeptTextBytes = 512;
 
-// Clears a text, and frees its buffer if that is large.
+// Clears a string, and frees its buffer if that is large.
 void trim(std::string& text);
 
 // Reads a decimal number; returns `fallback` if the text is not a number.

@@ -72,7 +72,7 @@ std::string data(uint32_t stream, const std::string& payload, int flags = 0) {
 std::string settings() { return frame(http2::kSettings, 0, 0, number(3, 2) + number(100, 4)); }
 std::string hello() { return std::string(http2::kPreface) + settings(); }
 
-// Joins blocks that were encoded one after the other: they must be sent in the order of encoding, and a + b may encode
+// Joins blocks that were encoded one after another: they must be sent in the order of encoding, and a + b may encode
 // b first.
 std::string join(std::initializer_list<std::string> parts) {
   std::string text;

@@ -11,7 +11,7 @@
 
 namespace tapline::http {
 
-// Finds the control characters (below 0x20) of a text from front to back. In a head they end the lines, so one pass
+// Finds the control characters (below 0x20) of a string from front to back. In a head they end the lines, so one pass
 // over the bytes, 64 at a time, finds all ends. Calling memchr() for each line takes longer.
 class ControlScanner {
  public:

@@ -18,7 +18,7 @@ struct Request : BareRequestHalf {
   bool simple = false;       // HTTP/0.9: its response may have no head
   uint8_t method_bytes = 0;  // at most 32, the limit in head.cc
   uint32_t url_bytes = 0;
-  ShortText text = {};  // method, url and host, one after the other
+  ShortText text = {};  // method, url and host, one after another
 
   std::string_view method() const { return text.view().substr(0, method_bytes); }
   std::string_view url() const { return text.view().substr(method_bytes, url_bytes); }

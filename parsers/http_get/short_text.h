@@ -8,7 +8,7 @@
 
 namespace tapline::http {
 
-// A text that is stored inside the object if it is at most kInside bytes long, and on the heap otherwise.
+// A string that is stored inside the object if it is at most kInside bytes long, and on the heap otherwise.
 class ShortText {
  public:
   static constexpr size_t kInside = 80;

@@ -163,7 +163,7 @@ class LinkLoad final : public Parser {
     if (followed->trackers[opposite].started()) {
       acknowledge(packet, opposite, followed, &tap.mirror);
     } else if (!port.separates_ports) {
-      // The opposite direction leaves by another port, or does not cross the switch.
+      // The opposite direction leaves through another port, or does not cross the switch.
       acknowledge_unseen(packet, opposite, followed);
     }
   }
@@ -257,7 +257,7 @@ class LinkLoad final : public Parser {
   }
 
   // Emits the load of every place that has shown a packet to those of the queries that want it. A port has loads only
-  // for the queries that have seen a packet of it, since switches may copy none of its packets for other queries.
+  // for the queries that have seen one of its packets, since switches may copy none of its packets for other queries.
   void report(int64_t now_ns, uint64_t queries, Emitter& out) {
     uint64_t all = 0;
     for (const Sum& sum : sums_) all |= sum.queries;
@@ -322,7 +322,8 @@ const Schema& LinkLoad::schema() const {
            optional({"port", FieldType::kString, "",
                      "The port; absent if it is unknown or the tap shows all of the switch's ports"}),
            optional({"side", FieldType::kString, "", "arrivals or departures: the side of the port's queue"}),
-           {"seen", FieldType::kString, "", "measured; idle: no packet; unseen: no copy, but copies are missing"},
+           {"seen", FieldType::kString, "",
+            "measured; idle: no packets; unseen: no copies arrived, and some are missing"},
            optional({"bits_per_second", FieldType::kU64, "bits/s",
                      "Mean rate on the wire over the interval; absent if unseen, or if an unknown amount is missing"}),
            {"low_bits_per_second", FieldType::kU64, "bits/s", "Lower bound"},

@@ -3,13 +3,13 @@
 namespace tapline {
 namespace {
 
-// Emits the monitor's own metrics as tuples in each second of packet time, so that queries can watch the monitors.
+// Emits the monitor's own metrics as tuples once per second of packet time, so that queries can watch the monitors.
 class MonitorStats final : public Parser {
  public:
   const Schema& schema() const override {
     static const Schema schema = {
         .name = "monitor_stats",
-        .description = "The monitor's own metrics, as at /metrics, in each second",
+        .description = "The monitor's own metrics, as at /metrics, once per second",
         .layer = Layer::kApplication,
         .fields = {{"metric", FieldType::kString, "", "Name, as at /metrics without tapline_monitor_"},
                    {"labels", FieldType::kString, "", "Labels of the metric, for example stage=received"},

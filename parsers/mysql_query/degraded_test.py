@@ -129,7 +129,7 @@ def key_of(client, kind, statement, first_byte_us):
 
 
 def truth_keys(truth, times):
-    """Pairs whose heads are present; an execute has a text if those of its statement are, too."""
+    """Pairs whose heads are present; an execute has text if the heads of its statement are, too."""
     keys = collections.Counter()
     for pair in truth:
         if pair.response is None or times[pair.request.number] is None or times[pair.response.number] is None:

@@ -115,7 +115,7 @@ TEST(MysqlQuery, JoinsInMidStream) {
   }
 }
 
-// The login, which decides about EOF packets, was not captured, but the first result set shows it.
+// The login, which determines whether EOF packets are sent, was not captured, but the first result set shows it.
 TEST(MysqlQuery, EofPacketsAreGuessedInMidStream) {
   for (const bool eof_packets : {true, false}) {
     const Dialogue dialogue = {{true, prepare("SELECT ?")},  {false, prepared(1, 1, 0, eof_packets)},

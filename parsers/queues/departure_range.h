@@ -33,7 +33,7 @@ class DepartureRange {
     left(begin_++);
   }
 
-  // The log must keep the departures from begin() on.
+  // The log must keep departure begin() and all later ones.
   uint64_t begin() const { return begin_; }
   uint64_t end() const { return end_; }
 

@@ -6,8 +6,8 @@
 namespace tapline::queues {
 namespace {
 
-// Trimming many departures together costs less than one after each packet. For the same reason, the functions that
-// add() calls for each packet are inlined.
+// Trimming many departures together costs less than trimming after each packet. For the same reason, the functions
+// that add() calls for each packet are inlined.
 constexpr uint64_t kTrimEvery = 32;
 
 using Flows = std::vector<Burst::Flow>;

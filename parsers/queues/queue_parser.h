@@ -27,7 +27,7 @@ namespace tapline::queues {
 //   void arrive(const View&);
 //   void depart(const View&, const Packet&, Emitter&);
 //   void hop(const View&, int64_t arrival_ns, const Packet&, Emitter&);      for a queue whose source is telemetry
-//   void miss(int64_t time_ns);             a packet is in the queue that the taps don't show
+//   void miss(int64_t time_ns);             the queue has a packet that the taps don't show
 //   void finish();                          settles waiting departures
 //   void close_interval(const std::string& queue, uint64_t queries, Emitter&);     emits tuples for these queries
 //   bool pending() const;                   a later interval has something to report even if no packet follows
@@ -84,7 +84,7 @@ class QueueParser : public Parser {
     }
   }
 
-  // Ends the interval early, also for queries that continue.
+  // Ends the interval early, even for queries that continue.
   void on_queries_end(uint64_t queries, Emitter& out) override {
     for (Group& group : groups_) {
       if ((group.queries & queries) == 0) continue;

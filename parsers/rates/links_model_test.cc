@@ -51,7 +51,7 @@ struct Flow {
   LinkShare share;
 };
 
-// The collector of one switch: flow f leaves by link f % kLinks.
+// The collector of one switch: flow f leaves over link f % kLinks.
 class Collector {
  public:
   Collector(const std::vector<FlowSpec>& specs, const MirrorRun& run, int64_t every_ns)

@@ -65,7 +65,7 @@ class PortInference {
   }
 
   // The port by which the packet entered the switch; 0 if unknown. Follows the packet's path from switch to switch, so
-  // it costs some hundred cycles. REQUIRES: the burst of the latest begin() lasts.
+  // it costs a few hundred cycles. REQUIRES: the burst of the latest begin() lasts.
   uint16_t input_port_of(const Packet& packet) const {
     if (is_marked(packet)) return marked_input_port_of(packet);
     if (known_id_ == 0 || packet.tap >= infers_.size() || !infers_[packet.tap]) return 0;

@@ -10,9 +10,10 @@
 namespace tapline::redis {
 
 // Identifies the client of a connection that was joined in mid-stream, by the beginnings of its segments. A reply that
-// is an array of bulk strings may look like any command, so one segment proves nothing. Evidence are known commands of
-// Redis, replies that can't be commands, and replies that the previous command can't have. Segments have full weight if
-// the sides take turns, according to their acknowledgements; otherwise a segment may be from the middle of a value.
+// is an array of bulk strings may look like any command, so one segment proves nothing. The evidence consists of known
+// commands of Redis, replies that can't be commands, and replies that the previous command can't have. Segments have
+// full weight if the sides take turns, according to their acknowledgements; otherwise a segment may be from the middle
+// of a value.
 //
 // Further evidence can always change the verdict.
 class ClientJudge {

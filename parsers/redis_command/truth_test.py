@@ -96,7 +96,7 @@ def answers_of(stream):
 
 
 def first_word(value):
-    """Returns the first element of an array or a push, if it is a text."""
+    """Returns the first element of an array or a push, if it is a string."""
     values = value[1] if isinstance(value, tuple) and value[0] == b">" else value
     return values[0] if isinstance(values, list) and len(values) >= 3 and isinstance(values[0], bytes) else b""
 

@@ -7,7 +7,7 @@
 namespace tapline {
 namespace {
 
-// A burst takes some microseconds.
+// A burst takes a few microseconds.
 constexpr useconds_t kPauseUs = 20;
 
 }  // namespace

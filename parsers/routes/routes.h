@@ -59,7 +59,7 @@ class SwitchRoutes {
 
   // Speeds of the ports' links in bits per second, by port; unknown ones are absent.
   std::map<uint16_t, uint64_t> speeds() const;
-  // True if packets are forwarded by the port.
+  // True if packets are forwarded through the port.
   bool uses(uint16_t port) const { return used_.count(port) != 0; }
 
  private:
@@ -135,8 +135,8 @@ class Routes {
   std::unordered_map<std::string, SwitchRoutes> switches_;
 };
 
-// Makes the version that follows `earlier`, which may be null and must outlive it, part by part: a large version would
-// otherwise delay all other work of the thread.
+// Builds the version that follows `earlier` in several steps, because building a large version at once would delay all
+// other work of the thread. `earlier` may be null and must outlive the builder.
 class RoutesBuilder {
  public:
   static constexpr size_t kMaxRules = 1 << 20;

@@ -75,7 +75,7 @@ TEST(Routes, InvalidRulesAreErrors) {
   EXPECT_EQ(error_of({{"", kHost, {3}}}), "a route has no switch");
   EXPECT_EQ(error_of({{"leaf1", kHost, {}}}), "the route to 02:00:00:00:00:01 at switch 'leaf1' has no port");
   EXPECT_EQ(error_of({{"leaf1", kHost, {0}}}),
-            "the route to 02:00:00:00:00:01 at switch 'leaf1' has port 0; ports count from 1");
+            "the route to 02:00:00:00:00:01 at switch 'leaf1' has port 0; port numbers start at 1");
   EXPECT_EQ(error_of({{"leaf1", 1ull << 48, {3}}}), "an address of switch 'leaf1' has more than 48 bits");
   EXPECT_EQ(error_of(std::vector<RouteRule>(RoutesBuilder::kMaxRules + 1)),
             "there are 1048577 routes, and a monitor takes at most 1048576; send only those of its switches");
@@ -84,7 +84,7 @@ TEST(Routes, InvalidRulesAreErrors) {
 TEST(Routes, InvalidPortsAreErrors) {
   const std::vector<RouteRule> rules = {{"leaf1", kHost, {3}}};
   EXPECT_EQ(error_of(rules, {{"", 3}}), "a port has no switch");
-  EXPECT_EQ(error_of(rules, {{"leaf1", 0}}), "switch 'leaf1' has a port 0; ports count from 1");
+  EXPECT_EQ(error_of(rules, {{"leaf1", 0}}), "switch 'leaf1' has a port 0; port numbers start at 1");
   EXPECT_EQ(error_of(rules, {{"leaf1", 3}, {"leaf1", 3}}), "port 3 of switch 'leaf1' is given twice");
   const std::string both = "port 3 of switch 'leaf1' needs the neighbour's name and the neighbour's port, or neither";
   EXPECT_EQ(error_of(rules, {{"leaf1", 3, 0, "spine1", 0}}), both);
@@ -135,7 +135,7 @@ TEST_F(Spines, AnInputPortFollowsFromThePath) {
   // The source's switch.
   EXPECT_EQ(input("leaf1", 0, 1).number, 1);
   EXPECT_EQ(input("leaf2", 2, 1).number, 2);
-  // The routes to the destination, not those to the source: host 0 answers host 2 by spine 1.
+  // The routes to the destination, not those to the source: host 0 answers host 2 via spine 1.
   EXPECT_EQ(input("leaf2", 0, 2).number, 4);
   EXPECT_EQ(input("leaf1", 2, 0).number, 3);
   EXPECT_EQ(input("spine2", 0, 2).number, 1);

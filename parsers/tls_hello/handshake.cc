@@ -103,7 +103,7 @@ bool Handshake::on_server_hello(Side side, Bytes body, const Segment& first) {
   if (client_seen_ && side == client_) return false;
   ServerHello hello;
   if (!read(body, &hello)) return false;
-  // Early data do not exist before TLS 1.3. The ClientHello may be captured later.
+  // Only TLS 1.3 has a HelloRetryRequest. This is recorded here, since the ClientHello may be captured later.
   if (hello.is_retry) is_13_ = true;
   if (hello.is_retry || server_seen_) return true;
   server_seen_ = true;

@@ -70,7 +70,7 @@ class OrderedPairing {
     text_bytes_ += text.size();
   }
 
-  // Accounts for a text that the protocol has set in one piece.
+  // Accounts for text that the protocol has set in one piece.
   void text_kept(const Request& request) { text_bytes_ += request.text_bytes(); }
 
   // The request being read, or null if there is none or it has already been reported.

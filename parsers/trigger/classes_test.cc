@@ -159,7 +159,7 @@ TEST(ProgramTest, RejectsUnboundedConditions) {
   std::string error;
   const Trigger good_trigger = with_conditions({Filter{}})[0];
   EXPECT_EQ(Program::make(std::vector<Trigger>(Program::kMaxTriggers + 1, good_trigger), &error), nullptr);
-  EXPECT_EQ(error, "A program has at most 16384 triggers.");
+  EXPECT_EQ(error, "A program can have at most 16384 triggers.");
   EXPECT_NE(Program::make({}, &error), nullptr);
 
   const auto refused = [&](auto change) {
@@ -181,10 +181,11 @@ TEST(ProgramTest, RejectsUnboundedConditions) {
   std::vector<Trigger> windows(Program::kMaxChannels + 1, good_trigger);
   for (size_t i = 0; i < windows.size(); ++i) windows[i].every_ns = static_cast<int64_t>(i + 1) * 1'000'000;
   EXPECT_EQ(Program::make(windows, &error), nullptr);
-  EXPECT_EQ(error,
-            "Trigger 0: a program has at most 16 combinations of group, window, span of bursts, and use of distinct "
-            "values or "
-            "percentiles.");
+  EXPECT_EQ(
+      error,
+      "Trigger 0: a program can have at most 16 combinations of group, window, span of bursts, and use of distinct "
+      "values or "
+      "percentiles.");
 }
 
 }  // namespace

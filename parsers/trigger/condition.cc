@@ -104,7 +104,7 @@ Interval Counts::of(Measure measure, double share) const {
 std::optional<Condition> Condition::make(Expression expression, std::string* error) {
   std::vector<Type> stack;
   if (expression.size() > kMaxInstructions) {
-    *error = "A condition has at most " + std::to_string(kMaxInstructions) + " terms and operators.";
+    *error = "A condition can have at most " + std::to_string(kMaxInstructions) + " terms and operators.";
     return std::nullopt;
   }
   for (const Instruction& instruction : expression) {

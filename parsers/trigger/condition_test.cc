@@ -85,7 +85,7 @@ TEST(ConditionTest, RejectsExpressionsThatAreNoCondition) {
   Expression deep = bytes;
   for (int i = 0; i < 40; ++i) deep = apply(Op::kAdd, deep, bytes);
   EXPECT_FALSE(Condition::make(above(deep, number(1)), &error));
-  EXPECT_EQ(error, "A condition has at most 64 terms and operators.");
+  EXPECT_EQ(error, "A condition can have at most 64 terms and operators.");
 }
 
 }  // namespace

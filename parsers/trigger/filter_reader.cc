@@ -148,7 +148,7 @@ class Reader {
     for (const Node& part : parts) {
       const Leaf& leaf = leaf_of(part);
       if (name_of(leaf.column) != list.field) throw UnsupportedFilter{"only values of one field may be joined by OR"};
-      if (list.field == "time_ns") throw UnsupportedFilter{"a trigger has no condition on time_ns"};
+      if (list.field == "time_ns") throw UnsupportedFilter{"a trigger can't have a condition on time_ns"};
       if (leaf.column.type == FieldType::kAddress) {
         list.prefixes.push_back(prefix_of(leaf));
       } else {

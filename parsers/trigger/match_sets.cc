@@ -99,7 +99,7 @@ bool MatchSets::is_nearly_full() const {
 
 bool MatchSets::forget(uint32_t* work) {
   constexpr uint64_t kStepBytes = 4096;
-  // The areas to clear, one after the other: the cache, the index of sets, the indexes of cells.
+  // The areas to clear, one after another: the cache, the index of sets, the indexes of cells.
   const auto clear_area = [&](void* area, uint64_t bytes, uint64_t* before) {
     while (*work > 0 && forgotten_bytes_ < *before + bytes) {
       const uint64_t offset = forgotten_bytes_ - *before;

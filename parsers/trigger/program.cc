@@ -133,7 +133,8 @@ std::shared_ptr<const Program> Program::make(std::vector<Trigger> triggers, std:
 }
 
 std::string Program::add(std::vector<Trigger>* triggers) {
-  if (triggers->size() > kMaxTriggers) return "A program has at most " + std::to_string(kMaxTriggers) + " triggers.";
+  if (triggers->size() > kMaxTriggers)
+    return "A program can have at most " + std::to_string(kMaxTriggers) + " triggers.";
   if (has_too_many_values(*triggers)) {
     return "The triggers list more than " + std::to_string(kMaxValues) + " values of a field.";
   }
@@ -189,7 +190,7 @@ std::string Program::place(const Trigger& trigger, const Compiled& compiled, siz
     return "";
   }
   if (channels_.size() == kMaxChannels) {
-    return "a program has at most " + std::to_string(kMaxChannels) +
+    return "a program can have at most " + std::to_string(kMaxChannels) +
            " combinations of group, window, span of bursts, and use of distinct values or percentiles.";
   }
   Channel added_channel;

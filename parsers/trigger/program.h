@@ -42,8 +42,8 @@ struct Channel {
   bool singly = false;
   uint32_t first_word = 0;
   uint32_t words = 0;
-  // Some trigger may fire before its window's end once a group's counts reach one of these; for each measure, the least
-  // value of all triggers.
+  // Some trigger may fire before its window's end once a group's counts reach one of these; for each measure, the
+  // minimum value of all triggers.
   struct Limit {
     uint32_t word;
     uint64_t min;

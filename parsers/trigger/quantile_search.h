@@ -34,8 +34,8 @@ class QuantileSearch {
   uint32_t end_pass();
   bool is_complete() const { return is_complete_; }
 
-  // The smallest value that at least this share of all values does not exceed: bounds if values were missed or a cell
-  // has several. Absent if there are none. REQUIRES: is_complete().
+  // The smallest value such that at least this share of all values is not above it; bounds if values were missed or a
+  // cell has several. Absent if there are none. REQUIRES: is_complete().
   Interval result() const;
 
  private:

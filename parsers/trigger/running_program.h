@@ -53,7 +53,7 @@ class RunningProgram {
   std::unique_ptr<RunningProgram> earlier_;
 };
 
-// The length of time at whose multiples panes of all windows of both programs end. 0 if it exceeds a day.
+// The least common multiple of the pane lengths of all windows of both programs. 0 if it exceeds a day.
 int64_t common_pane_ns(const Program& a, const Program& b);
 
 }  // namespace tapline::trigger

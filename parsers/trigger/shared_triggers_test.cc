@@ -1,4 +1,4 @@
-// Tests lanes that count one query's packets, also on separate threads. Runs under ThreadSanitizer, too.
+// Tests lanes that count one query's packets, on one thread and on separate threads. Runs under ThreadSanitizer, too.
 #include "parsers/trigger/shared_triggers.h"
 
 #include <gtest/gtest.h>

@@ -116,7 +116,7 @@ TEST(SketchMemory, BlocksAreUsedAgain) {
     }
     ValueSketch values = {};
     for (int value = 0; value < 1024; ++value) values.add(value, &memory);
-    EXPECT_EQ(values.quantile(0.5), (Interval{511, 511})) << "memory in small blocks serves large ones again";
+    EXPECT_EQ(values.quantile(0.5), (Interval{511, 511})) << "memory of small blocks is reused for large ones";
     values.give_back(&memory);
   }
 }

@@ -68,7 +68,7 @@ void feed(TriggerEngine* engine, const Input& input, uint32_t seed) {
   engine->advance(input.until_ns);
 }
 
-// Feeds one packet after the other, with a clock that ticks each millisecond.
+// Feeds one packet after another, with a clock that ticks every millisecond.
 Recorder record_steadily(const Input& input, const TriggerOptions& options) {
   std::string error;
   auto program = Program::make(input.triggers, &error);

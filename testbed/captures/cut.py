@@ -93,7 +93,7 @@ def life(packets):
 
 
 def during(connection, packets, time_s):
-  """Returns True if a logged time falls into the connection. The port alone does not identify it: ports are reused."""
+  """Returns True if a logged time falls within the connection. The port alone does not identify it: ports are reused."""
   return connection["syn_ns"] / 1e9 - 0.1 <= time_s <= to_ns(packets[-1]["frame.time_epoch"]) / 1e9 + 0.1
 
 

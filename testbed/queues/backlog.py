@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Polls the backlog of devices' root qdiscs until SIGTERM, through netlink, each millisecond.
+"""Polls the backlog of devices' root qdiscs until SIGTERM, through netlink, every millisecond.
 
   backlog.py KIND DEVICE...
 

@@ -22,7 +22,7 @@ add_host target 2
 ip -n source neighbour replace "${address[target]}" lladdr 02:00:00:00:00:02 dev eth0 nud permanent
 tc qdisc add dev to-target root tbf rate 100mbit burst 5kb limit 500000
 
-# Responses return by another link, so that each side of the queue shows one direction, as a tap of a fibre does.
+# Responses return over another link, so that each side of the queue shows one direction, as a tap of a fibre does.
 ip link add back address 02:00:00:00:00:03 netns source type veth peer name back netns target
 for host in source target; do
   on "$host" ethtool -K back tx off tso off gso off gro off >/dev/null

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Requests pages at random times (Poisson arrivals), product pages by Zipf's law, each over a separate connection.
+"""Requests pages at random times (Poisson arrivals), each over a separate connection. Product pages follow Zipf's law.
 
 The load does not wait for responses, so a slow server does not slow the client. Exit code 1 if a response is neither
 200 nor 404, or a connection fails.

@@ -161,7 +161,7 @@ class ArgumentsTest(unittest.TestCase):
 
 
 class LinkTest(NetworkTest):
-  """Runs the parts. They compare the monitor's events with captures at the same interface, so times do not matter."""
+  """Runs the parts. They compare the monitor's events with captures on the same interface, so times do not matter."""
 
   @classmethod
   def setUpClass(cls):

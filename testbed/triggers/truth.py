@@ -134,8 +134,8 @@ def windows_of(items, condition):
 
 
 def contents_of(members, begin_ns, end_ns):
-  """Returns each list of items that the window may have: times are in order, so it has the last of those that its beginning
-  splits, and the first of those that its end splits."""
+  """Returns each list of items that the window may have. Times are in order, so of the items that may lie on either side of
+  its beginning, it has the last ones, and of those at its end, the first ones."""
   before = [item for item in members if item.time_ns < begin_ns]
   after = [item for item in members if item.latest_ns >= end_ns]
   if any(item.latest_ns >= end_ns for item in before):

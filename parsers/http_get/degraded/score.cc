@@ -58,7 +58,7 @@ std::vector<Tuple> run(const std::vector<testing::Frame>& frames, const Degraded
   TupleStore store;
   Engine engine(testing::make_parsers({"http_get"}), &store);
   const FlowHasher hasher(testing::kTestKey);
-  // These are the times of the source in order, made unique by odd nanoseconds.
+  // The source's times in order, made unique by adding up to 996 ns.
   int64_t now_ns = 0;
   std::vector<int64_t> times;
   for (const Degraded::Item& item : degraded.items) times.push_back(source[item.frame].time_ns);

@@ -39,8 +39,8 @@ struct Expected {
 std::map<Occasion, Expected> expected_events(std::span<const Trigger> triggers, std::span<const Sample> samples,
                                              std::span<const TcpFacts> tcp, int64_t until_ns);
 
-// Fails the test unless the event has the value, certainly. Before a window's end, its value lies between the threshold
-// and the value of the report's time: packets that are counted during a look may be missing.
+// Fails the test unless the event has exactly the expected value. Before a window's end, its value lies between the
+// threshold and the value at the report's time: packets that are counted during a look may be missing.
 void expect_value(const Event& event, const Expected& expected);
 
 // Fails the test unless each exemplar of the event is the flow of a counted sample, and there is one if any was

@@ -5,7 +5,7 @@ import java.io.DataOutput;
 import java.io.IOException;
 
 /**
- * The state of one group, see {@link PerGroup}. Not thread-safe.
+ * The state of one group; see {@link PerGroup}. Not thread-safe.
  *
  * @param <A> the implementing class
  */

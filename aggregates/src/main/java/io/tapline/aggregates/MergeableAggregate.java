@@ -68,12 +68,12 @@ public interface MergeableAggregate {
     return true;
   }
 
-  /** Returns true if it takes a share of the values ({@code p=}), see {@link Group#share}. */
+  /** Returns true if it takes a share of the values ({@code p=}); see {@link Group#share}. */
   default boolean takesShare() {
     return false;
   }
 
-  /** Returns true if the aggregate needs a window of known length, see {@link Group#windowNs}. */
+  /** Returns true if the aggregate needs a window of known length; see {@link Group#windowNs}. */
   default boolean needsWindow() {
     return false;
   }

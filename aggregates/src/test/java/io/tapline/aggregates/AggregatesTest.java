@@ -91,7 +91,7 @@ class AggregatesTest {
     }
   }
 
-  /** Returns small numbers whose sums, also as doubles, do not depend on their order. */
+  /** Returns small numbers whose sums, even as doubles, do not depend on their order. */
   private static long[] values(Random random, boolean isReal) {
     return random
         .longs(VALUES, 0, 1_000)

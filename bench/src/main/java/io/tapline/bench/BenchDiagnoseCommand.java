@@ -37,7 +37,7 @@ final class BenchDiagnoseCommand implements Callable<Integer> {
       names = "--traces",
       paramLabel = "DIR",
       required = true,
-      description = "Traces that tapline-packets competing wrote.")
+      description = "Folder with the output of 'tapline-packets competing'.")
   private Path traces;
 
   @Option(

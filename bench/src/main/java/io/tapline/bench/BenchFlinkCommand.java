@@ -59,7 +59,8 @@ final class BenchFlinkCommand implements Callable<Integer> {
       names = "--keys",
       paramLabel = "N",
       defaultValue = "100000",
-      description = "Keys, by Zipf's law (default ${DEFAULT-VALUE}).")
+      description =
+          "Number of keys, whose popularity follows Zipf's law (default ${DEFAULT-VALUE}).")
   private int keys;
 
   @Option(
@@ -68,7 +69,7 @@ final class BenchFlinkCommand implements Callable<Integer> {
       split = ",",
       defaultValue = "10000,100000,1000000,10000000",
       description =
-          "Numbers of keys in the part keys; every window contains each of them (default ${DEFAULT-VALUE}).")
+          "Numbers of keys for --part keys; every window contains each key (default ${DEFAULT-VALUE}).")
   private List<Integer> keyCounts;
 
   @Option(

@@ -5,7 +5,7 @@ import java.util.HexFormat;
 import java.util.regex.Pattern;
 
 /**
- * A secret key for hashes (SipHash, parsers/api/flow_hash.h). With the key, a text can be guessed
+ * A secret key for hashes (SipHash, parsers/api/flow_hash.h). With the key, a string can be guessed
  * from its hash, so the key is never printed.
  */
 public final class HashKey {

@@ -28,7 +28,7 @@ public record HashKeys(HashKey flows, HashKey texts) {
     return KNOWN.withTexts(HashKey.random());
   }
 
-  /** Returns these keys with another key for strings. */
+  /** Returns these keys with a different key for strings. */
   public HashKeys withTexts(HashKey key) {
     return new HashKeys(flows, key);
   }

@@ -11,8 +11,8 @@ import java.util.Map;
 
 /**
  * The delays of copies: from when a switch sends a packet until the collector receives the copy
- * that this switch has made. Of the packets of connections to port 9000, those count whose IP
- * identification ends in five zeros.
+ * that this switch has made. Only packets of connections to port 9000 whose IP identification ends
+ * in five zeros are counted.
  */
 final class CopyDelays implements AutoCloseable {
   /** Captures at the switches' ports and, in another namespace, at the collector's taps. */

@@ -71,8 +71,8 @@ final class FirstWindows implements AutoCloseable {
    * The result of a start.
    *
    * @param partial number of partial seconds
-   * @param compared number of complete seconds, which matched the host @param repeated number of
-   *     complete seconds that began after the disturbance
+   * @param compared number of complete seconds, which matched the host
+   * @param repeated number of complete seconds that began after the disturbance
    */
   record Outcome(int partial, int compared, int repeated) {}
 

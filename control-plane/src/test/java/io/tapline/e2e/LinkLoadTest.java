@@ -70,7 +70,7 @@ class LinkLoadTest {
   @CsvSource(
       delimiterString = " -> ",
       value = {
-        "link_load(every=99us) -> argument 'every' can't be '99us': it is a duration, 100us to 10s, in steps of 1us",
+        "link_load(every=99us) -> argument 'every' can't be '99us': expected a duration, 100us to 10s, in steps of 1us",
         "link_load(evry=1ms) -> did you mean 'every'?",
         "link_load(every=1ms,link=3 -> parser 'link_load(every=1ms,link=3' is not NAME or NAME(ARGUMENT=VALUE,…)",
         "http_get(every=1ms) -> parser 'http_get': it has no arguments",

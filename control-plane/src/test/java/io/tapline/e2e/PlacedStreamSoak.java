@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Runs queries at two ends of the fat tree, with three brokers and two Flink clusters: the leader
- * of each query's topic, and its job, must be at its end, as explained before.
+ * of each query's topic, and its job, must be at its end, as {@code explain} reports.
  */
 class PlacedStreamSoak {
   private static final String NEAR = "h-0-0-1";

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * NetAlytics' first use case over switches: a web shop on hosts of a testbed, one of whose
- * application servers is misconfigured, and the paper's two queries by mirrored packets. Skipped,
+ * application servers is misconfigured, and the paper's two queries over mirrored packets. Skipped,
  * with the reason, on hosts where the shop's servers are not installed.
  */
 class ShopSoak {

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The inventory's section {@code texts} for a server's parsers applies to every query, from the
+ * The inventory's {@code texts} section for a server's parsers applies to every query, from the
  * monitor to the results.
  */
 class TextPolicyTest {

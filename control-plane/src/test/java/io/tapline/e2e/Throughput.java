@@ -37,7 +37,7 @@ final class Throughput implements AutoCloseable {
   /**
    * One measurement.
    *
-   * @param switchMsPerMb CPU time of ovs-vswitchd for a megabyte that arrives
+   * @param switchMsPerMb CPU time of ovs-vswitchd per megabyte received
    */
   record Rate(double megabits, double switchMsPerMb) {}
 

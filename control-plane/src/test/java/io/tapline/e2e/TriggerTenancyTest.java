@@ -66,7 +66,7 @@ class TriggerTenancyTest {
               time.sleep(0.001)
       """;
 
-  /** The second comparison makes each event have its window's final value. */
+  /** Because of the second comparison, each event contains its window's final value. */
   private static final String CONDITION = "sum(bytes) > 0 and count > 0";
 
   private static final String QUERY =

@@ -48,11 +48,11 @@ public final class AccessMatrix {
   }
 
   /**
-   * Runs all probes; if no own query is given, creates the topics that they need.
+   * Runs all probes. Without a query of the tenant, only creates the topics that they need.
    *
-   * @param args table, folder of secrets, leader, own query, other query, topic of the own query's
-   *     alerts, of the other's, host of the monitor, of the MultiLog node; optionally, the only
-   *     role to try, from inside its container
+   * @param args table, folder of secrets, leader, the tenant's query (or ""), another tenant's
+   *     query, topics of the alerts of both, hosts of the monitor and of the MultiLog node;
+   *     optionally, the only role to try, from inside its container
    */
   public static void main(String[] args) throws Exception {
     Path secrets = Path.of(args[1]);

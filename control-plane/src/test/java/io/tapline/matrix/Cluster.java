@@ -6,8 +6,8 @@ package io.tapline.matrix;
  *
  * @param own a running query of the probed monitor and job
  * @param other a running query of another tenant, with another job
- * @param ownAlerts topic of the own query's trigger
- * @param otherAlerts topic of the other query's trigger
+ * @param ownAlerts topic of the trigger of {@code own}
+ * @param otherAlerts topic of the trigger of {@code other}
  * @param monitor host of the monitor whose certificate is tried
  * @param multilog host of the MultiLog node
  */

@@ -109,8 +109,8 @@ final class HostProbes {
   }
 
   /**
-   * An empty definition, which every node rejects, but with a different error if the caller may not
-   * define.
+   * Sends an empty definition, which every node rejects, but with a different error if the caller
+   * lacks the right to define things.
    */
   private static void define(Channel channel) throws Refused {
     try {

@@ -136,8 +136,8 @@ final class KafkaProbes {
   }
 
   /**
-   * Writes a record. Only clients without the right write to a topic of tuples, since a record
-   * would change the query's results; for others the broker is asked for the right.
+   * Writes a record. A record in a topic of tuples would change the query's results, so the broker
+   * is first asked whether the client may write to it; only clients that may not then try.
    */
   private void write(Map<String, Object> settings, String topic) throws Exception {
     if (topic.startsWith(TUPLES) && operations(settings, topic).contains(AclOperation.WRITE)) {

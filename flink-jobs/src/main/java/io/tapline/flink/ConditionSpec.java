@@ -23,7 +23,7 @@ public record ConditionSpec(Condition.Comparison comparison, double threshold)
     return holds(value, threshold);
   }
 
-  /** Evaluates the condition with another threshold. */
+  /** Evaluates the condition with a different threshold. */
   public boolean holds(double value, double threshold) {
     return switch (comparison) {
       case AT_LEAST -> value >= threshold;

@@ -27,7 +27,7 @@ public record KafkaEndpoint(String brokers, TlsFiles tls, Login login, SaslMecha
     return new KafkaEndpoint(brokers, TlsFiles.NONE, Login.NONE);
   }
 
-  /** Returns the same brokers with another user. */
+  /** Returns the same brokers with a different user. */
   public KafkaEndpoint withLogin(Login user) {
     return new KafkaEndpoint(brokers, tls, user, mechanism);
   }

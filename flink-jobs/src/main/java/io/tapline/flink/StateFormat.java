@@ -23,7 +23,7 @@ public final class StateFormat {
   }
 
   /**
-   * @throws IOException if the state has another version
+   * @throws IOException if the state has a different version
    */
   public static void require(DataInput in) throws IOException {
     int version = in.readInt();
@@ -40,7 +40,7 @@ public final class StateFormat {
   }
 
   /**
-   * @throws IOException if the state has another version, or another aggregate
+   * @throws IOException if the state has a different version or aggregate
    */
   public static void require(DataInput in, MergeableAggregate aggregate) throws IOException {
     require(in);

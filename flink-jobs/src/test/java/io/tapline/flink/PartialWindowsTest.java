@@ -171,7 +171,7 @@ class PartialWindowsTest {
     }
   }
 
-  /** Batches of older monitors do not state since when they watch. */
+  /** Batches of older monitors do not state when they began to watch. */
   @Test
   void batchesWithoutAWatchTimeCountAsWatched() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {

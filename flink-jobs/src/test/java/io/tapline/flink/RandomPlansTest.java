@@ -15,8 +15,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Runs random plans over random streams, whose batches are interleaved, repeated or late, through
- * operators that sometimes restart with another parallelism. The results must be those of a plain
- * evaluator.
+ * operators that sometimes restart with a different parallelism. The results must be those of a
+ * plain evaluator.
  */
 class RandomPlansTest {
   private static final int CASES_A_BLOCK = 50;
@@ -148,7 +148,7 @@ class RandomPlansTest {
 
   /**
    * Interleaves the partitions at random and keeps the order within each. A late batch waits until
-   * every monitor has sent, since no window has closed before.
+   * every monitor has sent, since no window has closed until then.
    */
   private static void feed(Pipeline pipeline, Workload workload, Random random) throws Exception {
     int[] next = new int[workload.partitions.size()];

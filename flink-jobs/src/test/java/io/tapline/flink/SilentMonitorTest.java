@@ -36,7 +36,7 @@ class SilentMonitorTest {
     }
     say(0, talks, 4);
     say(0, talks, 5);
-    assertThat(ends()).as("the last monitor is waited for").containsExactly(1L, 2L, 3L);
+    assertThat(ends()).as("the job waits for the last monitor").containsExactly(1L, 2L, 3L);
   }
 
   @AfterEach

@@ -113,7 +113,7 @@ public final class SwitchPorts {
         .findFirst();
   }
 
-  /** Collects switches, links and numbers of ports. */
+  /** Collects switches, links and port numbers. */
   public static final class Builder {
     private final Map<String, List<Port>> bySwitch = new LinkedHashMap<>();
 

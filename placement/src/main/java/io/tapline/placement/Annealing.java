@@ -35,7 +35,7 @@ final class Annealing {
     return flows > 0 && flows <= MAX_FLOWS && problem.topology().hostCount() <= MAX_HOSTS;
   }
 
-  /** Returns the best layout found within the number of processes; empty if none was. */
+  /** Returns the best layout found with at most the number of processes; empty if none was. */
   static Optional<Layout> improve(
       Draft start, int maxProcesses, int steps, RandomGenerator random) {
     Annealing annealing = new Annealing(start, maxProcesses, random);

@@ -15,8 +15,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Computes the minimum weighted traffic of any layout within a number of processes, with the CP-SAT
- * solver of OR-Tools. For small problems: tens of hosts and flows.
+ * Computes the minimum weighted traffic of any layout with a maximum number of processes, using the
+ * CP-SAT solver of OR-Tools. For small problems: tens of hosts and flows.
  *
  * <p>Variables: whether a host has a monitor; the monitor of each flow; the number of aggregators
  * on a host, and the aggregator of each monitor; the number of processors on a host, and their
@@ -65,8 +65,8 @@ public final class Exact {
   /**
    * Solves the problem.
    *
-   * @param known traffic of a known layout within this number of processes, as an upper bound;
-   *     Long.MAX_VALUE if there is none
+   * @param known traffic of a known layout with at most this number of processes, as an upper
+   *     bound; Long.MAX_VALUE if there is none
    * @param seconds time limit
    * @return empty if no layout fits into this number of processes
    */

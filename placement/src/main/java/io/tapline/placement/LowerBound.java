@@ -44,8 +44,8 @@ public final class LowerBound {
   }
 
   /**
-   * Returns a lower bound of the weighted traffic, including processors, for any layout within a
-   * number of processes.
+   * Returns a lower bound of the weighted traffic, including processors, for any layout with at
+   * most this number of processes.
    */
   public static double weighted(Problem problem, int maxProcesses) {
     Loader.loadNativeLibraries();

@@ -10,7 +10,7 @@ import java.util.stream.IntStream;
 /**
  * The output of aggregators beyond the processors that they fill alone, and the ways in which
  * aggregators can share processors for it: merged as a whole, as in {@link Clustering}, or poured
- * in one after the other and divided when a processor is full, within each group or across the
+ * in one after another and divided when a processor is full, within each group or across the
  * network.
  */
 final class Remainders {

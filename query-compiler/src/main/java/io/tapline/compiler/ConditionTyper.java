@@ -26,8 +26,8 @@ import java.util.stream.Stream;
  * names, numbers are plain and in the field's unit, and host names are addresses. Evaluating it
  * requires only the types of columns.
  *
- * <p>An unquoted word compared with a string is a string, with an address a host of the inventory,
- * and otherwise a field.
+ * <p>An unquoted word is a string if it is compared with a string, a host of the inventory if it is
+ * compared with an address, and otherwise a field.
  */
 final class ConditionTyper {
   private final ParserInfo parser;

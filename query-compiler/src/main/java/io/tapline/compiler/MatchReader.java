@@ -32,7 +32,6 @@ final class MatchReader {
   private static final Pattern PORT = Pattern.compile("0*[1-9][0-9]{0,4}");
   private static final Pattern PORT_RANGE = Pattern.compile("[0-9]+-[0-9]+");
 
-  /** Matches a word that can't be a name in an inventory: it is an address or invalid. */
   /** Matches text that looks like an IPv4 address, even if its numbers are out of range. */
   static final Pattern FOUR_NUMBERS = Pattern.compile("[0-9]+(\\.[0-9]+){3}");
 

@@ -38,7 +38,7 @@ final class PacketTriggers {
   /** The parser whose tuples are the monitor's events. */
   static final String PARSER = TupleTriggers.PARSER;
 
-  /** Fields whose sums are sums over packets. */
+  /** Fields whose sums the monitor can compute over packets. */
   private static final Map<String, Map<String, PacketStep.Measure>> MEASURES =
       Map.of(
           "tcp_pkt_size",
@@ -46,7 +46,7 @@ final class PacketTriggers {
           "udp_flow",
           Map.of("bytes", PacketStep.Measure.BYTES));
 
-  /** Fields whose distinct values are those of packets. */
+  /** Fields whose distinct values the monitor can count over packets. */
   private static final Map<String, PacketStep.Measure> DISTINCT =
       Map.of(
           "flow_hash", PacketStep.Measure.FLOWS,

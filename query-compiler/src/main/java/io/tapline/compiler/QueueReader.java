@@ -131,7 +131,7 @@ final class QueueReader {
         "");
   }
 
-  /** Reports why switches can't copy both sides of a queue, if so. */
+  /** Reports an error if switches can't copy both sides of a queue. */
   private void checkCopies(Ast.Queue writtenQueue, Queue queue, List<String> missing) {
     ports
         .copyProblem(queue.getSwitchName(), queue.getPort())

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Reads the ports of switches from an inventory's section {@code network}: links between switches
+ * Reads the ports of switches from an inventory's {@code network} section: links between switches
  * and to hosts, and {@code ports}, which maps neighbours to port numbers:
  *
  * <pre>

@@ -77,7 +77,7 @@ class HostileInputTest {
     return LongStream.range(0, 10);
   }
 
-  /** Tests 10 000 queries in total. */
+  /** Tests 10,000 queries in total. */
   @ParameterizedTest
   @MethodSource("seeds")
   void mutatedQueriesGiveAPlanOrErrors(long seed) {

@@ -42,7 +42,7 @@ class MatchTest {
 
   /**
    * A naive evaluation of the query and one of the plan's match, as plan.proto describes it, agree
-   * on 20 000 packets.
+   * on 20,000 packets.
    */
   @ParameterizedTest
   @MethodSource("seeds")

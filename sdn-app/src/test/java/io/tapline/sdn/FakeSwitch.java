@@ -70,7 +70,7 @@ public final class FakeSwitch {
 
   /**
    * Returns the packets that the switch sends, in order. It sends nothing to the port of arrival,
-   * except by the special number for that port.
+   * except through the reserved IN_PORT number.
    */
   public List<Sent> sent(Packet packet) {
     List<Sent> sent = new ArrayList<>();

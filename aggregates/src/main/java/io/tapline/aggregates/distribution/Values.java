@@ -60,7 +60,7 @@ public final class Values implements Accumulator<Values> {
   }
 
   /**
-   * Returns the values of these ranks, which are given as shares of all values. Each value is the
+   * Returns the values at these ranks, which are given as shares of all values. Each value is the
    * midpoint of the bounds that {@link #quantile} returns.
    */
   public double[] quantiles(double... shares) {
@@ -86,7 +86,7 @@ public final class Values implements Accumulator<Values> {
     return low == high ? Value.real(high) : new Value(low / 2 + high / 2, 0, false, low, high);
   }
 
-  /** Returns the number of values per bucket, see {@link Histogram}. */
+  /** Returns the number of values per bucket; see {@link Histogram}. */
   public long[] histogram() {
     count();
     long[] histogram = new long[Histogram.BUCKETS];

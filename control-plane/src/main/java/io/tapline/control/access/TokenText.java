@@ -47,7 +47,9 @@ public final class TokenText {
     return new TokenText(text).add(members);
   }
 
-  /** Removes an entry; {@code index} starts at 0. REQUIRES: the text has an entry of this index. */
+  /**
+   * Removes an entry; {@code index} starts at 0. REQUIRES: the text has an entry with this index.
+   */
   public static String remove(String text, int index) {
     TokenText knownText = new TokenText(text);
     return knownText.remove((SequenceNode) knownText.tokens().getValueNode(), index);

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 
-/** Queries the nodes for one diagnosis, all as of one moment and over one span of time. */
+/** Queries the nodes for one diagnosis, all at one point in time and over one span of time. */
 final class Headers {
   /** Selects TCP segments with data. */
   static final String DATA = "protocol == TCP && payload_bytes > 0";
@@ -31,7 +31,7 @@ final class Headers {
     this.toNs = toNs;
   }
 
-  /** Returns queries as of the same moment over another span. */
+  /** Returns queries at the same point in time over a different span. */
   Headers within(long beginNs, long endNs) {
     return new Headers(view, Math.max(beginNs, fromNs), toNs == 0 ? endNs : Math.min(endNs, toNs));
   }

@@ -34,7 +34,7 @@ final class LossDiagnosis {
   private final String stored;
 
   /**
-   * Creates a diagnosis as of one moment.
+   * Creates a diagnosis of the state at one point in time.
    *
    * @param stored the nodes' filter of retransmissions
    */

@@ -102,7 +102,7 @@ public final class QueueDiagnosis {
   private List<String> verdict(List<QueueReport.Burst> bursts) {
     if (bursts.isEmpty()) {
       return List.of(
-          "no burst at %s: no packet waited for the delay of the queries".formatted(queue));
+          "no burst at %s: no packet waited as long as the queries' delay".formatted(queue));
     }
     QueueReport.Burst worst =
         bursts.stream().max(Comparator.comparingLong(QueueReport.Burst::delayNs)).orElseThrow();
@@ -110,7 +110,7 @@ public final class QueueDiagnosis {
     long lost = bursts.stream().mapToLong(QueueReport.Burst::lost).sum();
     List<String> verdict = new ArrayList<>();
     verdict.add(
-        "%s at %s: packets waited up to %s, %s at least the delay of the queries"
+        "%s at %s: packets waited up to %s, %s at least as long as the queries' delay"
             .formatted(
                 bursts.size() == 1 ? "1 burst" : "%,d bursts".formatted(bursts.size()),
                 queue,

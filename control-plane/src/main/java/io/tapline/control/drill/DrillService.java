@@ -24,7 +24,10 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
-/** The MultiLog nodes of the hosts. Any thread may call; each call blocks until its response. */
+/**
+ * The MultiLog nodes of the hosts. Any thread may call; each call blocks until the response
+ * arrives.
+ */
 public final class DrillService implements AutoCloseable {
   private static final Duration ANSWER = Duration.ofSeconds(60);
 

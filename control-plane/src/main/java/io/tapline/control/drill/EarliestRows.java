@@ -82,7 +82,7 @@ final class EarliestRows {
     return unreadable;
   }
 
-  /** Rows of one node, in batches, one after the other. */
+  /** Rows of one node, in batches, one after another. */
   final class OfNode {
     private final String name;
     private final RowLayout layout;

@@ -11,7 +11,7 @@ import java.util.TreeMap;
  *
  * @param node name of the node
  * @param evaluates true if the node is connected and evaluates it now
- * @param knownToNs if not, time since when it is unknown whether the node evaluates it
+ * @param knownToNs if not, the time since which it is unknown whether the node evaluates it
  * @param coverage evaluation so far; null if the node never began
  * @param missedAlerts alerts of the node that this server never received
  */

@@ -77,8 +77,8 @@ public final class IngestBenchmark implements AutoCloseable {
   /**
    * The results of one round without and one with snapshots.
    *
-   * @param without rows per second of the writer's clock, without snapshots @param with rows per
-   *     second of the writer's clock, with snapshots
+   * @param without rows per second of the writer's clock, without snapshots
+   * @param with rows per second of the writer's clock, with snapshots
    * @param perCpuWithout rows per second of the writer's CPU time, which is unaffected by other
    *     programs
    */

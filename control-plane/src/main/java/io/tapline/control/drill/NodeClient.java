@@ -140,7 +140,7 @@ final class NodeClient implements AutoCloseable {
 
   /**
    * Passes on batches as they arrive, on the connection's thread; a slow consumer causes
-   * backpressure on the node. An exception of the consumer ends the query.
+   * backpressure on the node. An exception from the consumer ends the query.
    */
   ListenableFuture<Void> query(QueryRequest request, Duration timeout, Consumer<RowBatch> taker) {
     SettableFuture<Void> done = SettableFuture.create();

@@ -36,7 +36,7 @@ final class NodeFeeds {
     /**
      * A stream has begun.
      *
-     * @param heardNs time of the node's last contact before, since the epoch; 0 if never
+     * @param heardNs time of the node's previous contact, since the epoch; 0 if never
      */
     void attached(NodeClient node, NodeDescription description, long heardNs);
 

@@ -67,7 +67,7 @@ record NodeWatches(Set<String> names, Set<String> aggregates, Map<String, String
    * @param previousCoverage coverage so far; null if the node has never evaluated it
    * @param description the node's current description
    * @param isPresent true if the node had the watch when its stream began
-   * @param heardNs time of the node's last contact before; 0 if never
+   * @param heardNs time of the node's previous contact; 0 if never
    */
   static Coverage coverage(
       WatchRecord watch,

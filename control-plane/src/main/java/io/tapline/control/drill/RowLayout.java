@@ -12,8 +12,8 @@ import java.util.HexFormat;
 import java.util.List;
 
 /**
- * Decodes the rows of a node by the text of its schema (conditions/record/schema.h): fields of
- * fixed width one after the other, little-endian, then a presence bit for each optional field.
+ * Decodes the rows of a node, as described by its schema (conditions/record/schema.h): fields of
+ * fixed width one after another, little-endian, then a presence bit for each optional field.
  */
 final class RowLayout {
   private record Field(String name, String type, int bytes, int elements, int offset, int bit) {}

@@ -150,7 +150,7 @@ final class Snapshots {
     }
   }
 
-  /** Half of the time is random, so that two coordinators don't meet again and again. */
+  /** Half of the time is random, so that two coordinators don't collide repeatedly. */
   private static void pause(int maxMs) {
     try {
       Thread.sleep(ThreadLocalRandom.current().nextInt(maxMs / 2, maxMs));

@@ -101,10 +101,10 @@ final class WatchInstaller {
   }
 
   /**
-   * Updates the node's share of a threshold, which may have been computed for another number of
+   * Updates the node's share of a threshold, which may have been computed for a different number of
    * nodes. Counts are kept.
    *
-   * @param present the watches that the node has
+   * @param present the watches that the node already has
    */
   void shareAnew(NodeClient node, String name, WatchSpec spec, NodeWatches present) {
     if (spec.together()

@@ -60,7 +60,7 @@ public record WatchRecord(
         id, spec, owner, token, addedNs, endedNs, reason, place.query(), place.trigger(), coverage);
   }
 
-  /** Returns the watch with another evaluation by a node. */
+  /** Returns the watch with a different evaluation by a node. */
   public WatchRecord with(String node, Coverage evaluation) {
     Map<String, Coverage> all = new LinkedHashMap<>(coverage);
     all.put(node, evaluation);

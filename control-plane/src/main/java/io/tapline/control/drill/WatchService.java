@@ -99,9 +99,9 @@ public final class WatchService implements AutoCloseable {
   }
 
   /**
-   * Continues with the watches of a store: connects to the existing nodes and stays connected;
-   * other nodes must be attached. Afterwards the nodes have exactly the watches of this service: no
-   * other component may add any.
+   * Resumes the watches of a store: connects to the existing nodes and stays connected; other nodes
+   * must be attached. Afterwards the nodes have exactly the watches of this service: no other
+   * component may add any.
    *
    * @throws IOException if the watches can't be read
    */

@@ -19,7 +19,9 @@ public interface WatchStore {
     return new Memory();
   }
 
-  /** Returns a number above all that earlier control planes with this store gave to alerts. */
+  /**
+   * Returns a number greater than those of all alerts of earlier control planes with this store.
+   */
   long lastAlert();
 
   /**

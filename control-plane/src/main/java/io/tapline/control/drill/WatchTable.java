@@ -35,7 +35,7 @@ final class WatchTable {
   private volatile Map<String, WatchRecord> records = Map.of();
 
   /**
-   * Continues with the watches of a store.
+   * Resumes the watches of a store.
    *
    * @throws IOException if they can't be read
    */

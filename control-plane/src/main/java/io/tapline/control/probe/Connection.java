@@ -108,7 +108,7 @@ final class Connection implements AutoCloseable {
   static Fault handshakeFault(IOException e) {
     String reason = String.valueOf(e.getMessage());
     if (e instanceof SocketTimeoutException) {
-      return new Fault("no answer to a TLS handshake; does it use TLS at this port?", e);
+      return new Fault("no answer to a TLS handshake; does it use TLS on this port?", e);
     } else if (reason.contains("PKIX") || reason.contains("valid certification path")) {
       return new Fault("its certificate is not signed by an authority in --tls-ca", e);
     } else if (reason.contains("alert")) {

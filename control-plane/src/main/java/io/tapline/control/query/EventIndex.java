@@ -29,7 +29,7 @@ final class EventIndex {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   /**
-   * A kind of events, and the time that each took.
+   * A kind of event, and the time that each one took.
    *
    * @param includes selects its events among all of the log
    */

@@ -57,8 +57,8 @@ final class QueryMonitors implements PartPlacement {
   }
 
   /**
-   * Starts the monitors, unless the query was asked to stop before. Those that an earlier control
-   * plane started have already seen packets: they are taken over, and then asked to end.
+   * Starts the monitors, unless the query has already been asked to stop. Those that an earlier
+   * control plane started have already seen packets: they are taken over, and then asked to end.
    *
    * @param job progress of the stream job, for {@code SAMPLE auto}
    * @param onCapturing called once all monitors capture, and again after a part has moved to
@@ -121,7 +121,10 @@ final class QueryMonitors implements PartPlacement {
     return monitor == null ? () -> {} : monitor.onMirrored();
   }
 
-  /** Replaces the triggers as {@link QueryMonitor#triggers} does, also for a later monitor. */
+  /**
+   * Replaces the triggers as {@link QueryMonitor#triggers} does, including those of a later
+   * monitor.
+   */
   synchronized void triggers(TriggerSet set, Consumer<MonitorStatus.Triggers> responses) {
     triggers = started -> started.triggers(set, responses);
     if (monitor != null) {

@@ -46,7 +46,7 @@ import redis.clients.jedis.exceptions.JedisException;
 final class RunComponents {
   private static final Logger LOG = LoggerFactory.getLogger(RunComponents.class);
 
-  /** Time that a job that has received everything may make no progress. */
+  /** Time for which a job that has received everything may make no progress. */
   private static final long STALL_SECONDS = 60;
 
   private static final long CANCEL_SECONDS = 20;
@@ -115,7 +115,7 @@ final class RunComponents {
 
   /**
    * The cost of a checkpoint does not depend on the job's load: a hundred jobs with one checkpoint
-   * each second would take half a core. The interval grows with the square of their number, which
+   * per second would take half a core. The interval grows with the square of their number, which
    * keeps all jobs together below twenty checkpoints a second. With a longer interval, more records
    * are reread after a failure.
    */

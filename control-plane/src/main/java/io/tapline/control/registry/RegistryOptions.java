@@ -48,7 +48,7 @@ public record RegistryOptions(
         Duration.ofSeconds(20));
   }
 
-  /** Returns these options with another grace period. */
+  /** Returns these options with a different grace period. */
   public RegistryOptions withGrace(Duration newGrace) {
     return new RegistryOptions(
         address, term, brokers, hashKeys, logins, probe, lease, disconnectAfter, newGrace);
@@ -66,7 +66,7 @@ public record RegistryOptions(
         address, term, brokers, hashKeys, newLogins, probe, lease, disconnectAfter, grace);
   }
 
-  /** Returns these options with another term. */
+  /** Returns these options with a different term. */
   RegistryOptions withTerm(long newTerm) {
     return new RegistryOptions(
         address, newTerm, brokers, hashKeys, logins, probe, lease, disconnectAfter, grace);

@@ -6,7 +6,7 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Brings routes to all hosts that need them, and finds out when none of them uses an earlier
+ * Distributes routes to all hosts that need them, and determines when none of them uses an earlier
  * version. Confined to the registry's thread, except {@link #switches}.
  */
 final class RouteRollout {

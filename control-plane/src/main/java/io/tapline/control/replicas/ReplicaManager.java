@@ -101,7 +101,7 @@ public final class ReplicaManager implements AutoCloseable {
     look(window.windowEndNs(), perSecond);
   }
 
-  /** Handles a time without windows, in which there were no requests. */
+  /** Handles a period without windows, in which there were no requests. */
   public synchronized void updateWithoutCounts(long elapsedNs) {
     look(lastWindowEndNs + elapsedNs, Map.of());
   }

@@ -69,7 +69,7 @@ public record RestOptions(
     return new RestOptions(bind, port, leader, tokens, trusted, tls, names, maxStreams);
   }
 
-  /** Returns these options with another maximum of open event streams. */
+  /** Returns these options with a different maximum number of open event streams. */
   public RestOptions streams(int maxStreams) {
     return new RestOptions(bind, port, leader, tokens, proxies, tls, names, maxStreams);
   }

@@ -17,7 +17,8 @@ import java.util.regex.Pattern;
  * wrote them; earlier ones may be forged.
  *
  * @param networks their addresses
- * @param names their names, resolved for every request: restarted containers have other addresses
+ * @param names their names, resolved for every request, since restarted containers may have
+ *     different addresses
  */
 public record TrustedProxies(List<IpPrefix> networks, List<String> names) {
   /** Trusts no proxy. */

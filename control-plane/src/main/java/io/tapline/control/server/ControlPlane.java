@@ -66,7 +66,7 @@ public final class ControlPlane {
           throw new PipelineException(Kind.RESOURCES, session.failure().join());
         }
         terminal.hint("stopping");
-        // Watches continue with the next server.
+        // Watches continue under the next server.
         drill.watches().runInMonitors(null);
         // Queries stop before agents lose their leases: their monitors can still send their data.
         session.queries().stopAll();
@@ -173,8 +173,7 @@ public final class ControlPlane {
    * interfere.
    */
   private static void endAtOnce() {
-    System.err.println(
-        "tapline: this control plane has lost the leadership; restart it as a follower");
+    System.err.println("tapline: this control plane has lost leadership; restart it as a follower");
     Runtime.getRuntime().halt(1);
   }
 

@@ -142,7 +142,7 @@ final class WatchGroup implements EventFollower.Receiver {
     return answer;
   }
 
-  /** Takes a response of the monitor. */
+  /** Handles a response from the monitor. */
   synchronized void answered(MonitorStatus.Triggers report) {
     if (report.hasSinceNs()) {
       for (Member member : members.values()) {

@@ -52,7 +52,7 @@ class QueueDiagnosisTest {
         .containsExactly("10.0.0.2:4000", "10.0.0.1:4000");
     assertThat(report.verdict())
         .containsExactly(
-            "1 burst at s1:2: packets waited up to 8.00 ms, 25 packets at least the delay of the queries",
+            "1 burst at s1:2: packets waited up to 8.00 ms, 25 packets at least as long as the queries' delay",
             "in the worst burst, at 2026-11-28T00:52:25.700 UTC, one flow filled the queue: 10.0.0.2:4000 > 10.0.0.9:80 had 77 % of the bytes ahead of waiting packets",
             "18 packets arrived and never left: dropped by the queue, sent to another port, or not captured");
   }
@@ -187,7 +187,7 @@ class QueueDiagnosisTest {
   @Test
   void explainsWhyThereAreNoBursts() {
     assertThat(diagnosis.report().verdict())
-        .containsExactly("no burst at s1:2: no packet waited for the delay of the queries");
+        .containsExactly("no burst at s1:2: no packet waited as long as the queries' delay");
   }
 
   @Test

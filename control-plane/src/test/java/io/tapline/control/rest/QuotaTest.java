@@ -60,8 +60,8 @@ class QuotaTest {
   }
 
   /**
-   * The limit is one per second: of six consecutive ones, with either token, one is rejected unless
-   * each took a second.
+   * The limit is one request per second for a tenant, over all of its tokens. Other tenants are not
+   * affected.
    */
   @Test
   void tooManyRequestsAreRejectedWithARetryTime() throws Exception {

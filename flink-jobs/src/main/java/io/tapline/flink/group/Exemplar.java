@@ -75,7 +75,7 @@ public record Exemplar(
   private static final VarHandle LONG =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
-  /** Returns the same flow with another start. */
+  /** Returns the same flow with a different start. */
   public Exemplar startingAt(long start) {
     return new Exemplar(
         flowHash,

@@ -32,7 +32,7 @@ public final class GroupTable {
   private final Accumulators accumulators;
   private final int flowsKept;
 
-  /** Number of doubles per entry that correct for sampling, see {@link #addSampled}. */
+  /** Number of doubles per entry that correct for sampling; see {@link #addSampled}. */
   private final int corrected;
 
   private final KeyIndex keys = new KeyIndex();
@@ -287,7 +287,7 @@ public final class GroupTable {
   }
 
   /**
-   * @param width width of the bounds, see {@link Student#quantile}
+   * @param width width of the bounds; see {@link Student#quantile}
    * @param share share of the values, for aggregates that take one
    * @param windowNs length of the window
    * @param countsTuples whether each tuple counts as one, without a value
@@ -313,7 +313,7 @@ public final class GroupTable {
     return sampled() ? Double.NaN : accumulators.glance(entry, counts[entry]);
   }
 
-  /** Returns the sum of w-1 (0) or of (w-1)v (1), see {@link #addSampled}. */
+  /** Returns the sum of w-1 (0) or of (w-1)v (1); see {@link #addSampled}. */
   double correction(int entry, int which) {
     return corrections == null ? 0 : corrections[entry * corrected + which];
   }

@@ -4,7 +4,7 @@ import org.apache.flink.runtime.state.KeyGroupRangeAssignment;
 
 /**
  * Buckets are the job's unit of parallel state: a group's bucket follows from its key's hash. Their
- * number never changes, so that a job can be restored with another parallelism.
+ * number never changes, so that a job can be restored with a different parallelism.
  */
 public final class Buckets {
   public static final int COUNT = 32;

@@ -104,7 +104,7 @@ public final class Rows {
     return absent.get(field);
   }
 
-  /** Returns how each row was answered, see {@link AnswerColumns#read}; null if all are whole. */
+  /** Returns how each row was answered (see {@link AnswerColumns#read}); null if all are whole. */
   byte[] answers() {
     return answers;
   }

@@ -18,7 +18,7 @@ import org.apache.kafka.common.TopicPartition;
 
 /**
  * Asks the broker for the ends of partitions in a separate thread: once per period, and not again
- * before the last response was processed.
+ * until the last response has been processed.
  *
  * <p>{@link #start}, {@link #poll}, {@link #news} and {@link #next} are for one thread.
  */

@@ -27,8 +27,8 @@ public final class Unwatched {
   private final NavigableMap<Long, Long> untilByFrom = new TreeMap<>();
 
   /**
-   * Notes that nothing is watched from {@code fromNs} to before {@code untilNs}; replaces a span
-   * with the same beginning.
+   * Notes that nothing is watched in [{@code fromNs}, {@code untilNs}); replaces a span with the
+   * same beginning.
    */
   void set(long fromNs, long untilNs) {
     if (untilNs <= fromNs) {
@@ -43,9 +43,7 @@ public final class Unwatched {
     }
   }
 
-  /**
-   * Returns true if some of the time from {@code startNs} to before {@code endNs} is not watched.
-   */
+  /** Returns true if some of the time in [{@code startNs}, {@code endNs}) is not watched. */
   public boolean overlaps(long startNs, long endNs) {
     return untilByFrom.headMap(endNs, false).values().stream().anyMatch(until -> until > startNs);
   }

@@ -13,7 +13,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests that bounds are valid as often as claimed, over windows of flows by Zipf's law. */
+/**
+ * Tests that bounds are valid as often as claimed, over windows of flows whose groups follow Zipf's
+ * law.
+ */
 class EstimateTest {
   private static final int WINDOWS = 300;
   private static final int FLOWS = 6_000;

@@ -29,7 +29,7 @@ import org.apache.flink.streaming.util.OneInputStreamOperatorTestHarness;
 
 /**
  * Runs the job's operators without a broker and Redis, record by record, in an order that the test
- * decides. They can be stopped and restored with another number of subtasks at any record.
+ * decides. They can be stopped and restored with a different number of subtasks at any record.
  */
 public final class Pipeline implements AutoCloseable {
   private static final ObjectMapper MAPPER = new ObjectMapper();

@@ -42,7 +42,7 @@ public final class Workload {
 
   /**
    * @param lateChance one in this many intervals is followed by a late batch; 0 for none
-   * @param hasStartTime whether monitors state since when they watch, a time in the first half
+   * @param hasStartTime whether monitors state when they began to watch, a time in the first half
    */
   public Workload(
       String query,

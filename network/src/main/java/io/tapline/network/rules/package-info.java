@@ -1,5 +1,5 @@
 /**
- * Mirror rules as values: turns the packets that queries want into few OpenFlow 1.3 flows of one
- * table before forwarding, and changes into steps each of which is safe.
+ * Mirror rules as values: turns the packets that queries want into a small number of OpenFlow 1.3
+ * flows in a table that precedes forwarding, and turns changes into steps that are each safe.
  */
 package io.tapline.network.rules;

@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
 /**
  * The Kafka topics to which alerts may be sent. Each tenant may use topics that begin with {@code
  * alerts.TENANT.}; callers without tokens, those that begin with {@code alerts.}. The inventory's
- * section {@code topics} allows others, for all tenants or by tenant:
+ * {@code topics} section allows others, for all tenants or by tenant:
  *
  * <pre>
  * topics: [pager, "noc.*"]

@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Restricts the forms in which strings may leave monitors, by the section {@code texts} of the
+ * Restricts the forms in which strings may leave monitors, by the {@code texts} section of the
  * inventory:
  *
  * <pre>

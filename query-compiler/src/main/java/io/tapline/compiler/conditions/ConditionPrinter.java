@@ -28,7 +28,7 @@ public final class ConditionPrinter {
     LEAF
   }
 
-  /** A part; for a membership, also the text of its negation. */
+  /** A part and, for a membership, the text of its negation. */
   private record Part(String text, Binding binding, String opposite) {
     Part(String text, Binding binding) {
       this(text, binding, "");

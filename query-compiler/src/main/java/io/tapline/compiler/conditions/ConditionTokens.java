@@ -7,7 +7,7 @@ import java.util.Set;
 
 /** Splits the text of a condition into tokens. */
 public final class ConditionTokens {
-  /** Maximum length of a text in bytes of UTF-8. */
+  /** Maximum length of a condition in bytes of UTF-8. */
   static final int MAX_BYTES = 64 * 1024;
 
   /** The kind of a token. */
@@ -108,7 +108,7 @@ public final class ConditionTokens {
     return text.toString();
   }
 
-  /** Quotes a text in the form that {@link #of} reads. */
+  /** Quotes a string in the form that {@link #of} reads. */
   static String quoted(String text) {
     return "\"" + text.replace("\\", "\\\\").replace("\"", "\\\"") + "\"";
   }

@@ -20,7 +20,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Reads the inventory's section {@code network}:
+ * Reads the inventory's {@code network} section:
  *
  * <pre>
  * network:

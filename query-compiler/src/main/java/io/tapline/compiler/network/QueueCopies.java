@@ -191,7 +191,7 @@ final class QueueCopies {
     return "%s:queue-%d-departures".formatted(queue.getHost(), queue.getMark());
   }
 
-  /** Returns the host of each kind of copies. */
+  /** Returns the host of each kind of copy. */
   Map<String, String> hosts() {
     Map<String, String> hosts = new HashMap<>();
     all()
@@ -203,7 +203,7 @@ final class QueueCopies {
     return hosts;
   }
 
-  /** Returns the mark of each kind of copies. */
+  /** Returns the mark of each kind of copy. */
   Map<String, Long> marks() {
     Map<String, Long> marks = new HashMap<>();
     all()

@@ -88,7 +88,7 @@ final class TrafficCopies {
     if (!port.isNumbered() || port.number() > CopyMark.MAX_PORT) {
       throw new PlacementException(
           PlacementException.Code.NO_HOST,
-          "copies carry the numbers of ports, and the inventory gives the port from %s to %s no number from 1 to %d (network.ports)"
+          "copies carry port numbers, and the inventory gives the port from %s to %s no number from 1 to %d (network.ports)"
               .formatted(name, port.neighbour(), CopyMark.MAX_PORT));
     }
   }
@@ -139,14 +139,14 @@ final class TrafficCopies {
     return !ports.switches().contains(port.neighbour());
   }
 
-  /** Returns the host of each kind of copies. */
+  /** Returns the host of each kind of copy. */
   Map<String, String> hosts() {
     Map<String, String> hosts = new LinkedHashMap<>();
     forEach((collector, crossing) -> hosts.put(crossing.monitor(collector), collector));
     return hosts;
   }
 
-  /** Returns the mark of each kind of copies. */
+  /** Returns the mark of each kind of copy. */
   Map<String, Long> marks() {
     Map<String, Long> marks = new LinkedHashMap<>();
     forEach((collector, crossing) -> marks.put(crossing.monitor(collector), crossing.mark()));

@@ -103,7 +103,7 @@ public record PacketCondition(
     return parse("clear", clear, measures, new Errors()).isPresent();
   }
 
-  /** Returns the condition with another threshold. */
+  /** Returns the condition with a different threshold. */
   private static Optional<List<PacketStep>> replaced(
       PacketExpression when, Ast.Word clear, Errors errors) {
     if (!when.comparesOneNumber()) {

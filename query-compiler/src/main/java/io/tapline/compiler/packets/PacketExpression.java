@@ -16,8 +16,8 @@ import java.util.regex.Pattern;
 
 /**
  * Parses conditions on the packets of a window: {@code sum(retransmitted_bytes) / sum(bytes) > 0.1
- * and count > 100}. Recursive descent, from the operator that binds least to the one that binds
- * most: or, and, comparison, + and -, * and /.
+ * and count > 100}. Recursive descent, from the lowest precedence to the highest: or, and,
+ * comparison, + and -, * and /.
  */
 final class PacketExpression {
   /** Bounds of the monitor's conditions. */
@@ -50,7 +50,7 @@ final class PacketExpression {
           Operator.LESS, Operator.GREATER_EQUAL,
           Operator.LESS_EQUAL, Operator.GREATER);
 
-  /** A text that is not a condition on packets. */
+  /** A string that is not a condition on packets. */
   static final class Fault extends Exception {
     private static final long serialVersionUID = 1L;
     private final String expected;

@@ -18,7 +18,7 @@ public final class Errors {
   private Span use;
   private String used;
 
-  /** Errors of a text that names no hosts. */
+  /** Errors of a query that names no hosts. */
   public Errors() {
     this(Optional.empty());
   }

@@ -86,7 +86,7 @@ public final class Literals {
             quantity -> quantity.number().multiply(BigDecimal.valueOf(units.get(quantity.unit()))));
   }
 
-  /** Returns the kind of value that a text resembles, for messages. */
+  /** Returns the kind of value that a string resembles, for messages. */
   public static String kindOf(String text) {
     if (number(text).isPresent()) {
       boolean isWhole = number(text).get().stripTrailingZeros().scale() <= 0;

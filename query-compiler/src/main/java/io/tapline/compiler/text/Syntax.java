@@ -14,16 +14,16 @@ import org.antlr.v4.runtime.Token;
  * @param tokens all tokens, including comments
  */
 public record Syntax(Ast.Query query, List<Token> tokens) {
-  /** Maximum length of a text in UTF-16 units. */
+  /** Maximum length of a query in UTF-16 units. */
   public static final int LONGEST = 64 * 1024;
 
-  /** Parses a text; errors go to {@code errors}. Linear in the text's length. */
+  /** Parses a query; errors go to {@code errors}. Linear in the query's length. */
   public static Syntax read(String text, Errors errors) {
     return read(text, 1, errors);
   }
 
   /**
-   * Parses a text whose first line has this number.
+   * Parses a query whose first line has this number.
    *
    * @param firstLine above 1 for a named query, in which clauses may be missing
    */

@@ -1,2 +1,2 @@
-/** The text of queries: grammar, syntax tree, names, numbers, and the errors of a text. */
+/** The text of queries: grammar, syntax tree, names, numbers and errors. */
 package io.tapline.compiler.text;

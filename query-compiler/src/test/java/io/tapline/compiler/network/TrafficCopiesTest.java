@@ -149,7 +149,7 @@ class TrafficCopiesTest {
     NetworkState unnumbered = empty(YAML.replace("    spine: {leaf1: 1, leaf2: 2}\n", ""));
     assertThatThrownBy(() -> unnumbered.copy("q", ALL))
         .hasMessage(
-            "copies carry the numbers of ports, and the inventory gives the port from spine to leaf1 no number from 1 to 4095 (network.ports)");
+            "copies carry port numbers, and the inventory gives the port from spine to leaf1 no number from 1 to 4095 (network.ports)");
     NetworkState large = empty(YAML.replace("{h3: 1,", "{h3: 4096,"));
     assertThatThrownBy(() -> large.copy("q", EDGE)).hasMessageContaining("from leaf2 to h3");
     assertThat(CopyMark.ports(1, CopyMark.MAX_PORT)).isEqualTo(0x027a92001fffL);

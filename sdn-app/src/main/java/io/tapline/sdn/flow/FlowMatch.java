@@ -45,7 +45,7 @@ public record FlowMatch(
       throw new IllegalArgumentException("a flow match needs an address family: " + ip);
     }
     if (ip.hasPort()) {
-      throw new IllegalArgumentException("a flow has numbers of ports, not names: " + ip);
+      throw new IllegalArgumentException("a flow has port numbers, not names: " + ip);
     }
     return new FlowMatch(inPort, family == 6 ? IPV6 : IPV4, ethDst, ip, TcpFlags.ANY, "");
   }

@@ -128,8 +128,9 @@ public final class MirrorFlows {
   }
 
   /**
-   * Adds flows for packets that came by the port to which their copies go: a switch sends packets
-   * back only by a special port number. Collectors, whose copies name ports, send no packets.
+   * Adds flows for packets that came in through the port to which their copies go: a switch sends
+   * packets back only if an action names IN_PORT. Collectors, whose copies name ports, send no
+   * packets.
    */
   private void addReturns(MirrorRule rule) {
     OptionalInt out = number(rule.match().out());

@@ -31,12 +31,15 @@ public interface PortLookup {
    */
   OptionalInt number(String port);
 
-  /** Returns the Ethernet addresses of the hosts to which forwarding sends packets by this port. */
+  /**
+   * Returns the Ethernet addresses of the hosts to which forwarding sends packets through this
+   * port.
+   */
   SortedSet<Long> leaving(int port);
 
   /**
-   * Returns the Ethernet addresses of the hosts whose packets enter by this port: those to which
-   * the switch at the other end of the link forwards by it. A host sends to all hosts.
+   * Returns the Ethernet addresses of the hosts whose packets enter through this port: those to
+   * which the switch at the other end of the link forwards by it. A host sends to all hosts.
    */
   SortedSet<Long> entering(int port);
 }

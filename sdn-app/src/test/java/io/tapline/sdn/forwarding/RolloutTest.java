@@ -66,7 +66,7 @@ class RolloutTest {
   }
 
   /**
-   * Rolls rounds out one after the other, the messages of each in random order, and checks after
+   * Rolls rounds out one after another, the messages of each in random order, and checks after
    * every message.
    */
   private void roll(List<Map<Long, List<FlowMod>>> rounds, Random random, Runnable check) {

@@ -244,7 +244,7 @@ class PortFlowsTest {
         IpPrefix.ANY, IpPrefix.ANY, protocol, PortMask.ANY, PortMask.of(port), 0, 0);
   }
 
-  /** A switch sends a packet back only by a special number. */
+  /** A switch sends a packet back through its input port only if an action names IN_PORT. */
   @Test
   void copiesMayReturnThroughTheirInputPort() {
     FakeSwitch fake = with(flows(3).flows());

@@ -90,7 +90,7 @@ public final class Traffic {
     return new Traffic(spanNs, events(kind, spanNs, flows, random), hash, key, random.nextLong());
   }
 
-  /** Returns requests at regular times, with their keys in this order. */
+  /** Returns requests at regular intervals, with their keys in this order. */
   static Traffic ofRequests(long spanNs, int[] keys) {
     Random random = new Random(keys.length);
     long[] hash = random.longs(keys.length).toArray();

@@ -128,7 +128,7 @@ public final class Console implements Terminal {
     print(line + "\n");
   }
 
-  /** Prints a text of several words, wrapped at the width of the terminal. */
+  /** Prints a paragraph, wrapped at the width of the terminal. */
   public void paragraph(String text) {
     int length = 0;
     StringBuilder lines = new StringBuilder();

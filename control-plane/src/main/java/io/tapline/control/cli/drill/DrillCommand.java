@@ -29,7 +29,7 @@ import picocli.CommandLine.Parameters;
 /** {@code tapline drill}: searches the headers that the hosts keep. */
 @Command(
     name = "drill",
-    description = "Shows packet headers from the hosts' MultiLog nodes, as of one moment.",
+    description = "Shows packet headers from the hosts' MultiLog nodes, at one point in time.",
     footer = {
       "",
       "Examples:",

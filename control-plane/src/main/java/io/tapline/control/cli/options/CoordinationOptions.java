@@ -27,7 +27,7 @@ public final class CoordinationOptions {
       paramLabel = "DURATION",
       defaultValue = "6s",
       description =
-          "Time after which a silent control plane loses the leadership. Default: ${DEFAULT-VALUE}.")
+          "Time after which a silent control plane loses leadership. Default: ${DEFAULT-VALUE}.")
   private String session = "6s";
 
   @Option(

@@ -20,9 +20,9 @@ public final class TlsOptions {
     REST,
     /** Switches, which must present a certificate, too. */
     OPENFLOW,
-    /** The brokers of --brokers, also for jobs and monitors. */
+    /** The brokers of --brokers, including connections of jobs and monitors. */
     KAFKA,
-    /** The Redis of --redis, also for jobs. */
+    /** The Redis of --redis, including connections of jobs. */
     REDIS,
     /** The ZooKeeper of --zookeeper. */
     ZOOKEEPER,

@@ -33,7 +33,7 @@ public final class LinksCommand implements Callable<Integer> {
   @Option(
       names = "--min-share",
       paramLabel = "S",
-      description = "Only links with at least this share of their speed, 0 to 1.")
+      description = "Only links whose load is at least this share of their speed, 0 to 1.")
   private String minShare = "";
 
   @Option(names = "--follow", description = "Continue to print loads as windows end.")
@@ -67,7 +67,7 @@ public final class LinksCommand implements Callable<Integer> {
     return 0;
   }
 
-  /** Prints the links with loads that were not printed before; returns true if there were any. */
+  /** Prints the links with loads that have not been printed yet; returns true if there were any. */
   private boolean print(ApiClient client, LinkTable shownTable) {
     boolean hasAny = false;
     for (JsonNode link : client.get(path()).path("links")) {

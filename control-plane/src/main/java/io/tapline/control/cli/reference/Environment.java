@@ -35,7 +35,7 @@ enum Environment {
       "audit log of a Kafka broker that runs with Tapline's logging, as in the cluster in Docker: `info` reports connections and logins"
           + " that it rejects, and operations that its authorizer denies"),
   TAPLINE_WEBHOOK_SECRET(
-      "text", "", "key that signs the webhooks of alerts, for the process of the stream job"),
+      "text", "", "key that signs alert webhooks; set it for the process of the stream job"),
   SUDO_UID(
       "number",
       "",

@@ -52,7 +52,7 @@ final class NativeCommand {
     return lines.stream().map(NativeCommand::escaped).toArray(String[]::new);
   }
 
-  /** Escapes a text, since picocli treats it as a format. */
+  /** Escapes a string, since picocli treats it as a format. */
   private static String escaped(String text) {
     return text.replace("%", "%%");
   }

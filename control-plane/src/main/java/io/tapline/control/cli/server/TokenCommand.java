@@ -201,7 +201,7 @@ public final class TokenCommand implements Callable<Integer> {
       return read.get();
     } catch (IllegalArgumentException e) {
       throw new UsageException(
-          file + " is not a valid token file, or would not be:  " + e.getMessage());
+          file + " is not a valid token file, or would not be: " + e.getMessage());
     }
   }
 

@@ -44,7 +44,7 @@ final class SimPlacementCommand implements Callable<Integer> {
       names = "--runs",
       paramLabel = "N",
       defaultValue = "10",
-      description = "Number of runs, each with another seed (default ${DEFAULT-VALUE}).")
+      description = "Number of runs, each with a different seed (default ${DEFAULT-VALUE}).")
   private int runs;
 
   @Option(

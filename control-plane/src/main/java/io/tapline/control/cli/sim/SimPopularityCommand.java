@@ -49,7 +49,8 @@ final class SimPopularityCommand implements Callable<Integer> {
       names = "--keys",
       paramLabel = "N",
       defaultValue = "100000",
-      description = "URLs, by Zipf's law (default ${DEFAULT-VALUE}).")
+      description =
+          "Number of URLs, whose popularity follows Zipf's law (default ${DEFAULT-VALUE}).")
   private int keys;
 
   @Option(

@@ -53,7 +53,9 @@ public final class RemoteMonitors implements QueryMonitor {
   /** Null if the query has no LIMIT Np. Guarded by {@link #moving}. */
   private final SharedLimit limit;
 
-  /** Null if the triggers are those of the plan. Guarded by {@link #parts}, as the next one. */
+  /**
+   * Null if the triggers are those of the plan. Guarded by {@link #parts}, as is the next field.
+   */
   private TriggerSet triggers;
 
   private Consumer<MonitorStatus.Triggers> answers = answer -> {};

@@ -52,8 +52,8 @@ public final class SamplingWatch implements AutoCloseable {
 
   /**
    * @param maxRate highest rate that the query allows
-   * @param limit receives each rate below {@code maxRate}, and that one initially and when it is
-   *     reached again; returns the rate in force, which may be lower for a while
+   * @param limit receives each new rate, beginning with {@code maxRate}; returns the rate in force,
+   *     which may be lower for a while
    */
   public SamplingWatch(String query, double maxRate, Gauge gauge, DoubleUnaryOperator limit) {
     this.gauge = gauge;

@@ -33,8 +33,8 @@ import org.apache.kafka.common.resource.ResourcePatternFilter;
 import org.apache.kafka.common.resource.ResourceType;
 
 /**
- * Kafka ACLs for the topics of queries: a query's monitors write its topic; its job reads it and
- * writes the topics of its alerts. Only super users may do anything else. ACLs exist only while
+ * Kafka ACLs for the topics of queries: a query's monitors write to its topic; its job reads it and
+ * writes to the topics of its alerts. Only super users may do anything else. ACLs exist only while
  * their query runs. READ and WRITE imply DESCRIBE; a job needs no consumer group. Thread-safe.
  *
  * <p>Brokers without an authorizer have no ACLs; everything works without them. A query's job and
@@ -111,7 +111,7 @@ public final class TopicRights {
     revokeFrom(topic, stale);
   }
 
-  /** Allows exactly these monitors to write a topic. */
+  /** Allows exactly these monitors to write to a topic. */
   void move(String topic, Set<String> monitors) throws PipelineException {
     Set<String> previousWriters = writers.getOrDefault(topic, Set.of());
     if (previousWriters.equals(monitors)) {

@@ -10,7 +10,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The position at which a text stops being JSON (RFC 8259) without duplicate names, with the
+ * The position at which a string stops being JSON (RFC 8259) without duplicate names, with the
  * expected and the found token.
  *
  * @param line line, from 1
@@ -69,7 +69,7 @@ record JsonFault(int line, int column, String expected, String found) {
     }
   }
 
-  /** Scans a text once. It does not recurse, since deep nesting would exhaust the stack. */
+  /** Scans a string once. It does not recurse, since deep nesting would exhaust the stack. */
   private static final class Scanner {
     private static final Pattern NUMBER =
         Pattern.compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?(?![\\w.+-])");

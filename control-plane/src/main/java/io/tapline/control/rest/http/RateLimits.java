@@ -3,7 +3,10 @@ package io.tapline.control.rest.http;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Rate limits of tenants: a number per second, with a burst of as many. Thread-safe. */
+/**
+ * Rate limits of tenants: a number of requests per second, and bursts of the same size.
+ * Thread-safe.
+ */
 public final class RateLimits {
   private static final double NS_PER_SECOND = 1e9;
 

@@ -41,7 +41,7 @@ public record Route(
   record Parameter(String in, String name, String description, JsonNode schema) {}
 
   /**
-   * A body.
+   * The body of a request or response.
    *
    * @param schema name in the document's components; {@code ""} if OpenAPI can't express it
    */

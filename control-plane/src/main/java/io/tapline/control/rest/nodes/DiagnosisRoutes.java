@@ -47,7 +47,7 @@ public final class DiagnosisRoutes {
         Route.post("/api/v1/diagnoses", "diagnose")
             .needs(Role.ADMIN)
             .summary(
-                "Diagnoses faults from the headers that hosts kept as of one moment, or from the bursts that queries reported.")
+                "Diagnoses faults from the headers that hosts kept at one point in time, or from the bursts that queries reported.")
             .takes(Json.MEDIA_TYPE, "DiagnosisRequest")
             .answers(200, "Diagnosis", "The findings.")
             .problem(400, "The request is invalid.")

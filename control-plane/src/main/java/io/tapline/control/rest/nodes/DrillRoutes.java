@@ -46,7 +46,7 @@ public final class DrillRoutes {
   private Route drillRoute() {
     return Route.post("/api/v1/drilldown", "drillDown")
         .summary(
-            "Packet headers that hosts kept, as of one moment: rows, an aggregate over them, or"
+            "Packet headers that hosts kept, at one point in time: rows, an aggregate over them, or"
                 + " pcapng.")
         .takes(Json.MEDIA_TYPE, "DrillRequest")
         .answers(200, "DrillAnswer", "The nodes' data; nodes that sent none are named.")

@@ -37,7 +37,7 @@ public final class NodeRoutes {
     return Route.get("/api/v1/nodes", "listNodes")
         .needs(Role.ADMIN)
         .summary(
-            "The hosts: MultiLog nodes with the headers that they keep and lost, and agents with their leases.")
+            "The hosts: MultiLog nodes with the headers that they have kept and lost, and agents with their leases.")
         .answers(200, "NodeList", "Nodes and agents.")
         .to(this::nodes);
   }

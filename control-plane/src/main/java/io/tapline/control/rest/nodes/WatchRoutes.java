@@ -57,11 +57,13 @@ public final class WatchRoutes {
             "Adds a watch: hosts maintain an aggregate and test a condition on it. Adds all watches of a list, or none.")
         .takes(Json.MEDIA_TYPE, "WatchRequest")
         .answers(201, "AddedWatches", "The watch; for a list, {\"watches\": […]} in its order.")
-        .problem(400, "The watch is invalid, or a node rejects it; none of a list was added.")
+        .problem(400, "A watch is invalid, or a node rejects it; no watch of a list was added.")
         .problem(404, "There is no such node.")
         .problem(413, "The body is too long.")
         .problem(415, "The body is not JSON.")
-        .problem(429, "The tenant has its maximum of watches; Retry-After says when to try again.")
+        .problem(
+            429,
+            "The tenant has reached its maximum number of watches; Retry-After says when to try again.")
         .problem(
             503,
             "The server has no node, there are too many watches, or the watch can't be stored.")

@@ -28,7 +28,7 @@ import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** {@code /api/v1/queries}: the life of queries and their results. */
+/** {@code /api/v1/queries}: the life cycle of queries, and their results. */
 public final class QueryRoutes {
   private static final Logger LOG = LoggerFactory.getLogger(QueryRoutes.class);
   private static final String ALL = "/api/v1/queries";
@@ -75,7 +75,7 @@ public final class QueryRoutes {
         .problem(415, "The body is neither JSON nor plain text.")
         .problem(
             429,
-            "The server or the tenant has its maximum of running queries; Retry-After says when to try again.")
+            "The server or the tenant has reached its maximum number of running queries; Retry-After says when to try again.")
         .problem(503, UNAVAILABLE + ", or Kafka does not, if the query sends alerts to a topic")
         .to(this::submit);
   }
@@ -213,7 +213,7 @@ public final class QueryRoutes {
         .problem(400, "Last-Event-ID is not an ID of this stream.")
         .problem(
             429,
-            "The server or the tenant has its maximum of open streams; Retry-After says when to try again.")
+            "The server or the tenant has reached its maximum number of open streams; Retry-After says when to try again.")
         .to(this::events);
   }
 

@@ -32,7 +32,7 @@ class SamplingWatchTest {
     run(capacity, capacity, 5);
   }
 
-  /** Runs with another capacity for the first seconds. */
+  /** Runs with a different capacity for the first seconds. */
   private void run(double atFirst, double laterRate, int seed) {
     SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), this::apply);
     Random random = new Random(seed);
