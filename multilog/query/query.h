@@ -23,8 +23,8 @@ namespace tapline::multilog {
 
 inline constexpr uint64_t kAllTime = ~uint64_t{0};
 
-// A compiled query. Immutable. Segments that a stored filter's postings do not cover are scanned for `expression`, which
-// is the complete condition.
+// A compiled query. Immutable. Segments that a stored filter's postings do not cover are scanned for `expression`, the
+// complete condition.
 struct QueryPlan {
   Schema schema;
   std::shared_ptr<const Expression> expression;
