@@ -139,7 +139,7 @@ class TupleTriggers {
   std::string key_;        // group of the current tuple
   std::string json_;       // the current tuple
   std::string text_;       // the current value that is counted once
-  std::string exemplars_;  // of the current event
+  std::string exemplars_;  // the current event's flows, as text
 };
 
 }  // namespace tapline

@@ -11,7 +11,7 @@ namespace {
 constexpr uint8_t kOkHeader = 0x00, kMoreDataHeader = 0x01, kFileHeader = 0xfb, kEofHeader = 0xfe, kErrorHeader = 0xff;
 constexpr uint16_t kMoreResults = 0x0008, kCursorExists = 0x0040;
 constexpr uint32_t kMaxColumns = 4096;        // limit of any table or select
-constexpr uint32_t kProgressReport = 0xffff;  // of MariaDB; looks like an error packet, but is not one
+constexpr uint32_t kProgressReport = 0xffff;  // sent by MariaDB; looks like an error packet, but is not one
 constexpr size_t kMinOkBytes = 7;
 constexpr size_t kMaxEofBytes = 9;
 constexpr size_t kMaxCountBytes = 4;  // count of columns, and a flag that they follow

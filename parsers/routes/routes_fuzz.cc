@@ -200,7 +200,7 @@ class RouteFuzzer {
   PortSink sink_;
   Engine engine_;
   const FlowHasher hasher_{kTestKey};
-  std::vector<RouteRule> rules_;  // of the next version
+  std::vector<RouteRule> rules_;  // rules for the next version
   std::vector<PortRule> ports_;   // likewise
   std::vector<Version> versions_;
   int64_t now_ns_ = 1'000'000'000'000;

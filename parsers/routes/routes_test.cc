@@ -161,7 +161,7 @@ TEST_F(Spines, AnInputPortOfAnUncertainPathIsUnknown) {
 
 TEST_F(Spines, WithoutPortsInputPortsAreUnknown) {
   const auto all = ports;
-  ports.erase(ports.begin() + 9);  // of spine 2
+  ports.erase(ports.begin() + 9);  // a port of spine 2
   ports.pop_back();
   EXPECT_EQ(reason("leaf2", 0, 2), "route_unknown");
   EXPECT_EQ(input("leaf1", 1, 0).number, 3);

@@ -18,7 +18,7 @@ struct ExpectedTraffic {
 
 // The costs of the engine's steps on a machine, in nanoseconds of one core. The defaults are fitted to the rates that
 // `bench_triggers --part feasible` measures (bench/triggers/README.md), which compares them with new measurements.
-// Those of distinct values and percentiles are fitted to `--part values`, with packets of a thousand sizes.
+// The costs of distinct values and percentiles are fitted to `--part values`, with packets of a thousand sizes.
 //
 // TriggerCost.java has the same costs under the same names; a test reads this struct and compares them.
 struct CostModel {

@@ -53,7 +53,7 @@ inline Expression below(Expression left, const Expression& right) { return apply
 struct Counts {
   std::array<uint64_t, kWords> low = {};
   std::array<uint64_t, kWords> high = {};
-  // Those of the sketches of the same packets, if the condition compares any and there are packets.
+  // The sums of the same packets' sketches; null if the condition compares no sketches or there are no packets.
   const SketchSums* sketches = nullptr;
 
   // `share`: as in Instruction.

@@ -16,8 +16,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Runs queries at two ends of the fat tree, with three brokers and two Flink clusters: the leader
- * of each query's topic, and its job, must be at its end, as {@code explain} reports.
+ * Runs queries at two ends of the fat tree, with three brokers and two Flink clusters. The leader
+ * of each query's topic and the query's job must run at the query's end, as {@code explain} says.
  */
 class PlacedStreamSoak {
   private static final String NEAR = "h-0-0-1";

@@ -41,7 +41,7 @@ class ReroutedPortsTest {
   private static final int CHANGES = number("TAPLINE_REROUTED_CHANGES", 8);
   private static final int PER_SECOND = number("TAPLINE_REROUTED_PACKETS_PER_SECOND", 500);
 
-  /** Of this many changes, one is the failure of a link, and a later one its return. */
+  /** Each sequence of this many changes has one failure of a link, and one return. */
   private static final int CHANGES_PER_FAILURE = 50;
 
   private static final int FAILS = 5;

@@ -334,8 +334,8 @@ final class QueryPlacements {
   }
 
   /**
-   * Updates the switches, and calls {@code onReady} once they mirror what a query needs: at once if
-   * no switch has to change, after a timeout at the latest.
+   * Updates the switches, and calls {@code onReady} once they mirror what a query needs:
+   * immediately if no switch has to change, after a timeout at the latest.
    *
    * @param onMirrored called just before {@code onReady}, or later if the switches take longer
    */
