@@ -128,6 +128,11 @@ abstract class CollectorTestCase {
     Map<String, Double> bytes = new TreeMap<>();
     for (JsonNode row : network.server().rows(query)) {
       JsonNode key = row.path("key");
+      if (!key.hasNonNull("port")) {
+        // A tap that lost copies and captured none since: its switch's load is unknown, not zero.
+        assertThat(row.hasNonNull("value")).as("%s has a load", row).isFalse();
+        continue;
+      }
       String port = key.path("switch").asText() + ":" + key.path("port").asText();
       bytes.merge(port, row.path("value").asDouble() * LINK / 8, Double::sum);
     }
