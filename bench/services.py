@@ -44,9 +44,6 @@ class ClusterBroker(Broker):
         return settings
 
     def java(self, *arguments):
-        # All brokers of a cluster have the same cluster ID.
-        arguments = ["AAAAAAAAAAAAAAAAAAAAAQ" if before == "-t" else argument
-                     for before, argument in zip(("",) + arguments, arguments)]
         # A long run needs the C2 compiler, so there is no -XX:TieredStopAtLevel.
         options = ["-Xmx512m", "-XX:+UseParallelGC", "-XX:-UsePerfData"]
         return subprocess.Popen(["java", *options, "-cp", os.path.join(JARS, "*"), *arguments], stdin=subprocess.DEVNULL,

@@ -2,6 +2,7 @@
 """tapline-monitor with a real Kafka broker that stops answering for a while. Skipped without the broker's jars."""
 import json
 import os
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -12,6 +13,27 @@ from testing.traffic import Traffic, audit, create_topic, device, differences
 
 RATE = 20_000
 CAPTURE = os.path.join(ROOT, "testbed", "captures", "http_small.pcap.zst")
+
+
+class TakenPort(Broker):
+    """At its first start, the port of its controller is taken."""
+
+    taken = None
+
+    def settings(self, folder, controller):
+        if self.taken is None:
+            self.taken = socket.create_server(("127.0.0.1", controller))
+        return super().settings(folder, controller)
+
+
+class BrokerStartTest(unittest.TestCase):
+    def setUp(self):
+        if not available():
+            raise unittest.SkipTest("no broker: make java first")
+
+    def test_a_broker_whose_port_is_taken_uses_another(self):
+        with tempfile.TemporaryDirectory(prefix="tapline-test-") as folder, TakenPort(folder) as broker, broker.taken:
+            create_topic(broker.address, "tapline.tuples.q")
 
 
 class KafkaTest(unittest.TestCase):

@@ -2,8 +2,8 @@
 import random
 import socket
 
-# Below the ports that Linux gives to connections (net.ipv4.ip_local_port_range by default): no connection takes one of
-# these before the server listens.
+# Linux gives none of these ports to a connection (unless net.ipv4.ip_local_port_range was changed), so a server that
+# starts later can still listen on them.
 FIRST, BEYOND = 20_000, 32_768
 _given = set()
 

@@ -1,17 +1,17 @@
 """A real Kafka broker in a separate process, from the jars that `make java` collects. Standard library only."""
-import base64
 import os
 import signal
 import socket
 import subprocess
 import time
-import uuid
 
 from .free_ports import free_port, free_ports
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 JARS = os.environ.get("TAPLINE_JARS", os.path.join(ROOT, "build", "java", "lib"))
 DEADLINE_S = 120
+STARTS = 3
+CLUSTER = "AAAAAAAAAAAAAAAAAAAAAQ"  # Brokers of one cluster have the same ID.
 
 
 def available():
@@ -22,14 +22,19 @@ class Broker:
     """Formats its log folder below `folder` and starts; a context that ends with the process."""
 
     def __init__(self, folder):
+        self.folder = folder
+        self.start()
+
+    def start(self):
+        self.log = open(os.path.join(self.folder, "broker.log"), "wb")
         self.port, controller = free_ports(2)
-        self.log = open(os.path.join(folder, "broker.log"), "wb")
-        path = os.path.join(folder, "broker.properties")
+        path = os.path.join(self.folder, "broker.properties")
         with open(path, "w") as file:
-            for name, value in self.settings(folder, controller).items():
+            for name, value in self.settings(self.folder, controller).items():
                 file.write(f"{name}={value}\n")
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        self.java("kafka.tools.StorageTool", "format", "-t", cluster, "-c", path).wait(DEADLINE_S)
+        formatting = self.java("kafka.tools.StorageTool", "format", "--ignore-formatted", "-t", CLUSTER, "-c", path)
+        if formatting.wait(DEADLINE_S) != 0:
+            raise AssertionError(f"the broker's folder was not formatted:\n{self.last_lines()}")
         self.process = self.java("kafka.Kafka", path)
 
     def settings(self, folder, controller):
@@ -54,14 +59,27 @@ class Broker:
         return f"127.0.0.1:{self.port}"
 
     def await_ready(self):
-        deadline = time.monotonic() + DEADLINE_S
-        while time.monotonic() < deadline and self.process.poll() is None:
+        """Returns when the port answers. Another process may have taken a port since it was chosen; then the broker is
+        started with other ports. Raises AssertionError, with the log's end, if it does not start."""
+        deadline, starts = time.monotonic() + DEADLINE_S, 1
+        while time.monotonic() < deadline:
+            status = self.process.poll()
+            if status is not None:
+                if starts == STARTS or "Address already in use" not in self.last_lines():
+                    raise AssertionError(f"the broker ended (status {status}):\n{self.last_lines()}")
+                starts += 1
+                self.log.close()
+                self.start()
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
                 return self
             except OSError:
                 time.sleep(0.1)
-        raise AssertionError("the broker did not start; see " + self.log.name)
+        raise AssertionError(f"the broker did not start within {DEADLINE_S} s:\n{self.last_lines()}")
+
+    def last_lines(self, count=40):
+        with open(self.log.name, errors="replace") as file:
+            return "\n".join(file.read().splitlines()[-count:])
 
     def pause(self):
         self.process.send_signal(signal.SIGSTOP)
