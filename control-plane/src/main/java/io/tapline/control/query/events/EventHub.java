@@ -94,9 +94,9 @@ public final class EventHub implements LeaseListener, AutoCloseable {
   }
 
   private void write() {
-    EventWarmup.run(store);
     List<Work> work = new ArrayList<>();
     try {
+      rehearse();
       while (true) {
         Work next = inbox.poll(acknowledgements.dueInNs(System.nanoTime()), TimeUnit.NANOSECONDS);
         if (next != null) {
@@ -110,6 +110,23 @@ public final class EventHub implements LeaseListener, AutoCloseable {
     } catch (InterruptedException e) {
       LOG.debug("the event log is closed");
     }
+  }
+
+  /** Writes events of no query, until real ones arrive: the latter are then not delayed. */
+  private void rehearse() throws InterruptedException {
+    if (!EventRehearsal.isPossible(store)) {
+      return;
+    }
+    EventLog log = new EventLog(EventRehearsal.QUERY, false);
+    Runnable client = () -> log.feed().after(log.feed().last() - 1);
+    log.feed().listen(client);
+    logs.put(EventRehearsal.QUERY, log);
+    for (int i = 0; i < EventRehearsal.BATCHES && inbox.isEmpty(); i++) {
+      attempt(List.of(new Work("", EventRehearsal.batch(i), next -> {})));
+      acknowledgements.sendDue(System.nanoTime());
+    }
+    acknowledgements.send();
+    logs.remove(EventRehearsal.QUERY);
   }
 
   private void attempt(List<Work> work) throws InterruptedException {

@@ -71,18 +71,10 @@ public final class EventStore {
 
   /**
    * Writes entries in one round trip. Redis rejects an entry whose number is not above that of the
-   * log's last entry, which prevents two control planes from both writing a log.
+   * log's last entry, which prevents two control planes from both writing a log. It ignores entries
+   * of a rehearsal, whose log does not exist.
    */
   void append(List<Write> writes) {
-    append(writes, true);
-  }
-
-  /** Sends entries as {@link #append}, but Redis ignores those of queries that have no log. */
-  void appendToExistingLogs(List<Write> writes) {
-    append(writes, false);
-  }
-
-  private void append(List<Write> writes, boolean createLog) {
     try (Jedis redis = pool.getResource();
         Pipeline pipeline = redis.pipelined()) {
       List<Response<byte[]>> responses = new ArrayList<>();
@@ -92,7 +84,7 @@ public final class EventStore {
                 .id(new StreamEntryID(write.entry().number(), 0))
                 .minId(write.oldest() + "-0")
                 .approximateTrimming();
-        if (!createLog) {
+        if (write.batch().getQuery().equals(EventRehearsal.QUERY)) {
           number.noMkStream();
         }
         responses.add(pipeline.xadd(bytes(key(write.batch().getQuery())), number, write.fields()));

@@ -124,6 +124,20 @@ class EventHubTest {
   }
 
   @Test
+  void aRehearsalLeavesNoTrace() throws Exception {
+    try (EventHub hub = new EventHub(store)) {
+      hub.drain();
+      assertThat(store.after(EventRehearsal.QUERY, 0)).isEmpty();
+      assertThat(hub.of(EventRehearsal.QUERY)).isEmpty();
+      hub.open("q-1", false);
+      take(hub, batch(0, 2));
+      hub.drain();
+    }
+    assertThat(acknowledged).hasValue(2);
+    assertThat(sizes(logged())).containsExactly(0L, 1L);
+  }
+
+  @Test
   void theNextLeaderLogsNothingTwice() throws Exception {
     try (EventHub first = new EventHub(store)) {
       first.open("q-1", false);
