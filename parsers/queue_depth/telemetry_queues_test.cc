@@ -54,9 +54,9 @@ std::vector<Frame> two_switches(int packets) {
   return frames;
 }
 
-Harness harness_of(uint64_t every_ns = kNsPerSecond) {
+Harness harness_of(uint64_t every_ns = kNsPerSecond, uint64_t link_bits_per_second = 0) {
   const Value values[] = {Value::u64(every_ns), Value::string("five_tuple"), Value::u64(kNsPerSecond),
-                          Value::boolean(false), Value::u64(0)};
+                          Value::boolean(false), Value::u64(link_bits_per_second)};
   std::vector<std::unique_ptr<Parser>> parsers;
   parsers.push_back(make_parser("queue_depth"));
   parsers[0]->set_arguments(0, values);
@@ -77,6 +77,15 @@ TEST(TelemetryQueues, EachHopIsAQueue) {
   // telemetry would make the contents larger, so the error is unknown.
   EXPECT_EQ(summary(harness),
             (Lines{"7:3 6000 6 2 40000 260000 12 12000 0 - 0 0", "9:1.2 0 0 0 10000 10000 12 12000 0 - 0 0"}));
+}
+
+// The first packet waited for 40 µs and found nothing. In this time, a link of 200 Mb/s sends 1,000 bytes and the rest of
+// a frame (1,514 bytes).
+TEST(TelemetryQueues, TheLinkBoundsTheError) {
+  Harness harness = harness_of(kNsPerSecond, 200'000'000);
+  harness.all(two_switches(12));
+  EXPECT_EQ(summary(harness),
+            (Lines{"7:3 6000 6 2 40000 260000 12 12000 0 2514 0 0", "9:1.2 0 0 0 10000 10000 12 12000 0 1764 0 0"}));
 }
 
 TEST(TelemetryQueues, CopiesCountOnceAndTheOrderOfCaptureDoesNotMatter) {

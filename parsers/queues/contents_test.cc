@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <random>
 #include <vector>
 
 #include "parsers/queues/queue_contents.h"
@@ -351,6 +352,30 @@ TEST(QueueContents, ErrorsOfUncertainArrivalsAreBounded) {
   }
   EXPECT_GT(uncertain, 0u);
   EXPECT_GT(different, 0u);
+}
+
+// Packets that are dropped after the queue are never added. The speed of the link bounds their bytes.
+TEST(QueueContents, TheLinkBoundsWhatIsMissing) {
+  uint64_t missing = 0, found = 0, bound = 0;
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    const std::vector<Passage> passages =
+        testing::passages_of(testing::simulate({.packets = 1000, .flows = 5, .ns_per_byte_thousandth = 1000}, seed));
+    QueueContents contents({.incomplete = true, .link_bits_per_second = 8'000'000'000}, nullptr);
+    for (size_t i = 0; i < passages.size(); ++i) {
+      if (random() % 100 < seed % 50) continue;
+      const Finding finding = contents.add(passages[i]);
+      const Truth truth = evaluate(passages, i, passages[i].arrival_ns);
+      ASSERT_FALSE(finding.cut);
+      ASSERT_LE(finding.queue_bytes, truth.bytes);
+      ASSERT_GE(finding.queue_bytes + finding.error_bytes, truth.bytes);
+      missing += truth.bytes - finding.queue_bytes;
+      bound += finding.error_bytes;
+      found += 1;
+    }
+  }
+  EXPECT_GT(missing, 0u);
+  EXPECT_LT(bound, missing + 2 * 1514 * found) << "the bounds exceed what is missing by two packets at most";
 }
 
 }  // namespace

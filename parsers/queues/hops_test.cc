@@ -181,18 +181,20 @@ class MeasuredQueue final : public MatchSink {
     ++long_waits;
     longest_ns = std::max(longest_ns, packet.delay_ns);
     const double sent_bytes = static_cast<double>(packet.delay_ns) * kBytesPerNs;
-    within_a_packet += std::abs(static_cast<double>(finding.queue_bytes) - sent_bytes) <= 1514;
+    const auto shown_bytes = static_cast<double>(finding.queue_bytes);
+    within_a_packet += std::abs(shown_bytes - sent_bytes) <= 1514;
+    bounded += !finding.cut && shown_bytes + static_cast<double>(finding.error_bytes) >= sent_bytes;
   }
   void never_left(const View&) override {}
 
   HopSequencer sequencer = HopSequencer(SequencerOptions(), this);
   std::vector<Packet> packets;
-  uint64_t below_depth = 0, above_depth = 0, long_waits = 0, within_a_packet = 0;
+  uint64_t below_depth = 0, above_depth = 0, long_waits = 0, within_a_packet = 0, bounded = 0;
   int64_t longest_ns = 0;
 
  private:
   static constexpr double kBytesPerNs = 100e6 / 8 / 1e9;  // links of 100 Mb/s
-  QueueContents contents_ = QueueContents({.incomplete = true}, nullptr);
+  QueueContents contents_ = QueueContents({.incomplete = true, .link_bits_per_second = 100'000'000}, nullptr);
 };
 
 // Measures the queues of all switches whose telemetry is in a capture.
@@ -254,6 +256,7 @@ TEST(Hops, DropsOnTheWayMakeContentsALowerBound) {
   uint64_t below = 0;
   for (const auto& [name, queue] : measured) {
     EXPECT_EQ(queue.above_depth, 0u) << name;
+    EXPECT_EQ(queue.bounded, queue.long_waits) << name;
     below += queue.below_depth;
   }
   EXPECT_GT(below, 100u);

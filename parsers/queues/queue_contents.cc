@@ -41,7 +41,7 @@ QueueContents::QueueContents(const ContentsOptions& options, BurstSink* bursts)
       flows_(options.max_flows),
       log_(options.max_packets),
       max_delay_(std::max<int64_t>(options.across_classes_decay_ns, 1)),
-      cut_until_ns_(options.incomplete ? INT64_MAX : INT64_MIN) {}
+      cut_until_ns_(options.incomplete && !bounds_missing() ? INT64_MAX : INT64_MIN) {}
 
 void QueueContents::finish() {
   if (bursts_ == nullptr) return;
@@ -83,6 +83,12 @@ void QueueContents::make_room() {
   if (bursts_ != nullptr) period_.left(log_[number]);
 }
 
+// Returns the most bytes that the link sends in a time, with those that it sent of the first packet before.
+uint64_t QueueContents::most_sent(int64_t time_ns) const {
+  const double bytes_per_ns = static_cast<double>(options_.link_bits_per_second) / 8e9;
+  return static_cast<uint64_t>(static_cast<double>(time_ns) * bytes_per_ns) + longest_packet_bytes_;
+}
+
 [[gnu::always_inline]] inline Finding QueueContents::finding(const Passage& passage, uint32_t flow,
                                                              int64_t from_ns) const {
   const QueueFlow& own = flows_[flow];
@@ -97,6 +103,10 @@ void QueueContents::make_room() {
   finding.cut = from_ns <= cut_until_ns_;
   if (passage.earliest_ns < passage.latest_ns)
     finding.error_bytes = log_.bytes_between(passage.earliest_ns, std::min(passage.latest_ns, passage.departure_ns));
+  if (bounds_missing()) [[unlikely]] {
+    const uint64_t most = most_sent(passage.departure_ns - from_ns);
+    finding.error_bytes = most - std::min(most, finding.queue_bytes);
+  }
   return finding;
 }
 
@@ -156,6 +166,7 @@ void QueueContents::hold_period_flows() {
 
 Finding QueueContents::add(const Passage& passage) {
   const uint32_t flow = flows_.hold(passage.flow_key);
+  longest_packet_bytes_ = std::max(longest_packet_bytes_, passage.bytes);
   if (log_.full()) make_room();
   const int64_t earliest_ns = passage.arrival_known ? passage.arrival_ns : passage.earliest_ns;
   log_.push(passage.departure_ns, earliest_ns, flow, passage.bytes);

@@ -22,8 +22,10 @@ struct ContentsOptions {
   // 0: the contents are the packets that left while a packet waited. Otherwise they are the packets that left within
   // the longest recent delay of any class, which decays with this time constant (ConQuest section 3.6).
   int64_t across_classes_decay_ns = 0;
-  // True if packets that are not added may pass the queue, so that all findings are cut.
+  // True if packets that are not added may pass the queue. All findings are then cut, unless the link's speed is known.
   bool incomplete = false;
+  // Bounds what is missing from incomplete findings: the link can't send more during a wait. 0: unknown.
+  uint64_t link_bits_per_second = 0;
 };
 
 // The contents that a packet found in the queue or, if its arrival is unknown, the most that it may have found.
@@ -33,7 +35,7 @@ struct Finding {
   uint32_t queue_packets = 0, own_packets = 0;
   uint32_t flow = FlowTable::kOthers;
   uint32_t flows = 0;
-  // Maximum error of the bytes, due to an uncertain arrival.
+  // Maximum error of the bytes, due to an uncertain arrival or packets that were not added.
   uint64_t error_bytes = 0;
   bool arrival_known = false;
   // True if packets are missing or the log does not reach back to the arrival, so that there were more bytes.
@@ -117,6 +119,8 @@ class QueueContents {
   void entered(QueueFlow& flow, uint64_t number);
   void left(QueueFlow& flow, uint64_t number);
   Finding finding(const Passage& passage, uint32_t flow, int64_t from_ns) const;
+  bool bounds_missing() const { return options_.incomplete && options_.link_bits_per_second != 0; }
+  uint64_t most_sent(int64_t time_ns) const;
   void follow_period(const Passage& passage, const Finding& finding);
   void close_period();
   void hold_period_flows();
@@ -132,6 +136,7 @@ class QueueContents {
   BusyPeriod period_;
   MaxDelay max_delay_;
   Burst burst_;
+  uint32_t longest_packet_bytes_ = 1514;  // an Ethernet frame, or a longer one that was added
   size_t referenced_ = 0;  // flows of period_ with a reference
   int64_t cut_until_ns_;
   uint64_t evicted_ = 0;

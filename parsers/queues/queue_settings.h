@@ -39,8 +39,8 @@ struct QueueSettings {
                    .description = "Several classes share the port, so that packets overtake each other",
                    .default_value = "false"});
     own.push_back({"link", FieldType::kU64, "bits/s",
-                   "Speed of the queue's link: corrects packets that were timestamped too late; 0: unknown", "0", 0,
-                   1e12});
+                   "Speed of the queue's link: corrects late timestamps, and bounds what INT does not show; 0: unknown",
+                   "0", 0, 1e12});
     return own;
   }
   static Argument every() {
@@ -66,6 +66,7 @@ struct QueueSettings {
     options.max_flows = 1 << 14;
     options.max_packets = 1 << 17;
     options.incomplete = true;
+    options.link_bits_per_second = link_bits_per_second;
     return options;
   }
 

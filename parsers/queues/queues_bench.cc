@@ -35,7 +35,7 @@ namespace tapline::queues {
 namespace {
 
 constexpr size_t kPackets = 2'000'000, kFewPackets = 300'000;
-constexpr int kRuns = 3;
+constexpr int kRuns = 9;
 constexpr int64_t kServiceNs = 560, kWaitNs = 1000 * kServiceNs;
 constexpr HashKey kKey = {1, 2};
 
