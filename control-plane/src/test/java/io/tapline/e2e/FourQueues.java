@@ -91,10 +91,10 @@ final class FourQueues implements AutoCloseable {
       """;
 
   /**
-   * Rate of a host's link, relative to that of the queues: a burst fills two at 1.5 times their
-   * rate. At 100 Mb/s, a higher rate takes more than the processor of the polling thread.
+   * Rate of a host's link, relative to that of the queues: a burst fills two at 1.2 times their
+   * rate, beside a steady fifth. At 100 Mb/s, the polling thread can't forward more than that.
    */
-  private static final int HOST_RATE = 3;
+  private static final double HOST_RATE = 2.4;
 
   /** The load of a run: the rate and length of each queue, and the bursts that fill it. */
   record Load(
@@ -131,9 +131,13 @@ final class FourQueues implements AutoCloseable {
       return quantile(errors, share);
     }
 
+    private long beyond(int packets) {
+      return errors.stream().filter(error -> Math.abs(error) > packets * WIRE).count();
+    }
+
     @Override
     public String toString() {
-      return "%s: %d arrived, %d left, %d matched; %d polls, up to %d bytes, error p50 %d p90 %d p99 %d max %d; alerts after ms: %s"
+      return "%s: %d arrived, %d left, %d matched; %d polls, up to %d bytes, error p50 %d p90 %d p99 %d max %d, %d of more than 3 packets; alerts after ms: %s"
           .formatted(
               name,
               arrived,
@@ -145,6 +149,7 @@ final class FourQueues implements AutoCloseable {
               error(0.9),
               error(0.99),
               error(1),
+              beyond(3),
               alertNs.stream().map(ns -> ns / 1_000_000).toList());
     }
   }
@@ -159,6 +164,7 @@ final class FourQueues implements AutoCloseable {
   private final Path folder;
   private final MirroredNetwork network;
   private final List<AutoCloseable> open = new ArrayList<>();
+  private final AutoCloseable softirqs = RealTime.softirqsFirst();
 
   private FourQueues(Load load, Path folder, MirroredNetwork network) {
     this.load = load;
@@ -202,7 +208,7 @@ final class FourQueues implements AutoCloseable {
    * packets themselves.
    */
   private void limitRate(String host) {
-    String rate = load.linkMbit() * HOST_RATE + "mbit";
+    String rate = Math.round(load.linkMbit() * HOST_RATE) + "mbit";
     String burst = "" + (WIRE + 1);
     String[] words = {
       "tc", "qdisc", "replace", "dev", "eth0", "root", "tbf", "rate", rate, "burst", burst, "limit",
@@ -288,7 +294,8 @@ final class FourQueues implements AutoCloseable {
       }
       List<String> poll = new ArrayList<>(List.of(script("backlog.py"), "htb"));
       poll.addAll(ports());
-      Cli.Running polling = opened(Cli.startCommand(Map.of(), poll));
+      Cli.Running polling =
+          opened(Cli.startCommand(Map.of(), RealTime.besidePolling(network.fabric, poll)));
       sendBursts();
       polls = Files.writeString(folder.resolve("polls"), ended(polling).stdout());
       capturing.forEach(FourQueues::ended);
@@ -323,8 +330,10 @@ final class FourQueues implements AutoCloseable {
     open.clear();
   }
 
+  /** Captures with a low priority: the copies wait in the kernel's buffer. */
   private Cli.Running capture(String host, Path file) throws Exception {
     String[] words = {
+      "nice",
       "tcpdump",
       "-i",
       "mirror0",
@@ -454,6 +463,7 @@ final class FourQueues implements AutoCloseable {
   @Override
   public void close() throws Exception {
     closeAll();
+    softirqs.close();
     network.close();
   }
 }

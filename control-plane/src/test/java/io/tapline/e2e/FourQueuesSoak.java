@@ -15,6 +15,9 @@ import org.junit.jupiter.params.provider.CsvSource;
  * depend on the load, since the programs of the path share the processors with all others.
  */
 class FourQueuesSoak {
+  /** Bursts during which the server and the stream job are still being compiled. */
+  private static final int FIRST_BURSTS = 8;
+
   @ParameterizedTest
   @CsvSource({"5, false", "5, true", "20, true", "100, true"})
   void copiesShowTheKernelsQueues(int linkMbit, boolean bothEnds, @TempDir Path folder)
@@ -24,25 +27,35 @@ class FourQueuesSoak {
     try (FourQueues four = FourQueues.up(load, bothEnds, folder)) {
       queues = four.run();
     }
-    List<Long> alerts = queues.stream().flatMap(queue -> queue.alertNs().stream()).toList();
+    List<Long> first = alerts(queues, 0, FIRST_BURSTS);
+    List<Long> later = alerts(queues, FIRST_BURSTS, load.bursts());
     System.out.printf(
-        "%d Mb/s, monitors at %s; events p50 %.1f ms, p99 %.1f ms, max %.1f ms of %d%n",
-        linkMbit,
-        bothEnds ? "both ends" : "one end",
-        FourQueues.quantile(alerts, 0.5) / 1e6,
-        FourQueues.quantile(alerts, 0.99) / 1e6,
-        FourQueues.quantile(alerts, 1) / 1e6,
-        alerts.size());
+        "%d Mb/s, monitors at %s; events of the first %d bursts: %s; later: %s%n",
+        linkMbit, bothEnds ? "both ends" : "one end", FIRST_BURSTS, text(first), text(later));
     queues.forEach(System.out::println);
-    assertThat(FourQueues.quantile(alerts, 0.5)).isLessThan(TimeUnit.MILLISECONDS.toNanos(200));
+    assertThat(FourQueues.quantile(later, 0.5)).isLessThan(TimeUnit.MILLISECONDS.toNanos(200));
+  }
+
+  private static List<Long> alerts(List<FourQueues.Queue> queues, int from, int to) {
+    return queues.stream().flatMap(queue -> queue.alertNs().stream().limit(to).skip(from)).toList();
+  }
+
+  private static String text(List<Long> delaysNs) {
+    return "%d, p50 %.1f ms, p99 %.1f ms, max %.1f ms, %d above 50 ms"
+        .formatted(
+            delaysNs.size(),
+            FourQueues.quantile(delaysNs, 0.5) / 1e6,
+            FourQueues.quantile(delaysNs, 0.99) / 1e6,
+            FourQueues.quantile(delaysNs, 1) / 1e6,
+            delaysNs.stream().filter(ns -> ns > TimeUnit.MILLISECONDS.toNanos(50)).count());
   }
 
   /** Bursts that almost fill a queue of 300 packets. */
   private static FourQueues.Load load(int linkMbit) {
     return switch (linkMbit) {
-      case 5 -> new FourQueues.Load(linkMbit, 300, 20, 130, 700, 20);
-      case 20 -> new FourQueues.Load(linkMbit, 300, 20, 400, 700, 10);
-      default -> new FourQueues.Load(linkMbit, 300, 40, 900, 500, 5);
+      case 5 -> new FourQueues.Load(linkMbit, 300, 20, 180, 1000, 20);
+      case 20 -> new FourQueues.Load(linkMbit, 300, 20, 560, 700, 10);
+      default -> new FourQueues.Load(linkMbit, 300, 40, 1200, 500, 5);
     };
   }
 }

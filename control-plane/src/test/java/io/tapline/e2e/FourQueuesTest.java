@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @MakesNetworkDevices
 class FourQueuesTest {
-  private static final FourQueues.Load LOAD = new FourQueues.Load(5, 100, 2, 80, 800, 20);
+  private static final FourQueues.Load LOAD = new FourQueues.Load(5, 100, 2, 110, 800, 20);
 
   /** The limits apply to a machine on which other tests run at the same time. */
   @Test

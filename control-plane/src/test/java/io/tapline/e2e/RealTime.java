@@ -1,0 +1,57 @@
+package io.tapline.e2e;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Priorities and processors with which polls of a kernel's queue agree with its packets. */
+final class RealTime {
+  private static final String POLLING = "pmd-c";
+
+  /** For each thread of the kernel that processes received packets and queues. */
+  private static final String SOFTIRQS =
+      "for comm in /proc/[0-9]*/comm; do case $(cat $comm 2>/dev/null) in ksoftirqd/*) pid=${comm%%/comm}; chrt %s ${pid#/proc/};; esac; done";
+
+  private RealTime() {}
+
+  /**
+   * Lets the kernel send from its queues before the polling thread of a switch runs. Otherwise a
+   * queue pauses while that thread, which has a real-time priority, takes the processor.
+   *
+   * @return restores the normal priority
+   */
+  static AutoCloseable softirqsFirst() {
+    softirqs("--fifo --pid 2");
+    return () -> softirqs("--other --pid 0");
+  }
+
+  private static void softirqs(String priority) {
+    Fabric.run(List.of("sh", "-c", SOFTIRQS.formatted(priority))).expectSuccess();
+  }
+
+  /**
+   * Returns a command that runs on the processor of a switch's polling thread, thus never between
+   * the copy of a packet and the packet itself.
+   */
+  static List<String> besidePolling(Fabric fabric, List<String> command) throws IOException {
+    List<String> words = new ArrayList<>(List.of("taskset", "-c", "" + pollingProcessor(fabric)));
+    words.addAll(command);
+    return words;
+  }
+
+  private static int pollingProcessor(Fabric fabric) throws IOException {
+    String pid = Files.readString(fabric.folder().resolve("ovs-vswitchd.pid")).strip();
+    try (Stream<Path> threads = Files.list(Path.of("/proc", pid, "task"))) {
+      for (Path thread : threads.toList()) {
+        String name = Files.readString(thread.resolve("comm"));
+        if (name.startsWith(POLLING)) {
+          return Integer.parseInt(name.substring(POLLING.length(), name.indexOf('/')));
+        }
+      }
+    }
+    throw new AssertionError("no thread of process " + pid + " polls ports");
+  }
+}
