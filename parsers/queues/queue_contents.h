@@ -137,7 +137,7 @@ class QueueContents {
   MaxDelay max_delay_;
   Burst burst_;
   uint32_t longest_packet_bytes_ = 1514;  // an Ethernet frame, or a longer one that was added
-  size_t referenced_ = 0;  // flows of period_ with a reference
+  size_t referenced_ = 0;                 // flows of period_ with a reference
   int64_t cut_until_ns_;
   uint64_t evicted_ = 0;
 };
