@@ -1,6 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "parsers/queues/tap_matcher.h"
@@ -37,6 +40,60 @@ class StampDelay {
   int64_t current_ns_ = 0, previous_ns_ = 0;
 };
 
+// Measures within which time most packets are stamped, from the delays of packets that found the queue empty. Recent
+// delays count more.
+class UsualDelay {
+ public:
+  void observe(int64_t late_ns) {
+    ++counts_[std::bit_width(static_cast<uint64_t>(std::max<int64_t>(late_ns, 0)))];
+    if (++total_ < kMaxTotal) return;
+    total_ = 0;
+    for (uint32_t& count : counts_) total_ += count /= 2;
+  }
+
+  // The power of two below which nine of ten delays are; 0 before the first sample.
+  int64_t most_ns() const {
+    uint32_t below = 0;
+    for (size_t bits = 0; bits < counts_.size(); ++bits) {
+      below += counts_[bits];
+      if (below * 10 >= total_ * 9) return total_ == 0 ? 0 : int64_t{1} << bits;
+    }
+    return 0;
+  }
+
+ private:
+  static constexpr uint32_t kMaxTotal = 256;
+
+  std::array<uint32_t, 65> counts_{};  // by the number of bits of the delay
+  uint32_t total_ = 0;
+};
+
+// Finds pauses of a link from the delays of stamps. If even the promptest of all stamps within twice the usual delay is
+// later than usual, the link has paused for that time.
+class Pauses {
+ public:
+  // Returns the length of a pause that this stamp reveals, else 0.
+  int64_t observe(int64_t stamp_ns, int64_t late_ns, int64_t usual_ns) {
+    if (packets_++ == 0) begin_ns_ = stamp_ns;
+    least_ns_ = std::min(least_ns_, late_ns);
+    if (packets_ < kMinPackets || stamp_ns - begin_ns_ < 2 * usual_ns) return 0;
+    const int64_t least_ns = least_ns_;
+    restart();
+    return least_ns > usual_ns ? least_ns : 0;
+  }
+  // The next packet finds the queue empty.
+  void restart() {
+    packets_ = 0;
+    least_ns_ = INT64_MAX;
+  }
+
+ private:
+  static constexpr uint32_t kMinPackets = 3;
+
+  uint32_t packets_ = 0;
+  int64_t begin_ns_ = 0, least_ns_ = INT64_MAX;
+};
+
 // Corrects the times of packets that were stamped some time after they left a queue, as by a software switch that reads
 // several packets at a time. A link sends one packet after the other and never pauses while packets wait, so a packet
 // left as soon as it had arrived and the link had sent the previous one:
@@ -47,7 +104,8 @@ class StampDelay {
 //
 // The stamp is the latest time possible, and it is trusted as far as stamps are accurate: a packet that finds the queue
 // empty leaves at once, which shows how late stamps are, and no packet is corrected by more than the longest such
-// delay. So a link that was stopped for longer, by the flow control of its receiver, still shows as a queue.
+// delay. So a link that was stopped for longer, by the flow control of its receiver, still shows as a queue. A shorter
+// stop shows as soon as it is certain that no stamp is prompt any more (Pauses).
 //
 // A packet leaves when its transmission begins. If the arrivals are exact, the link has the given speed and is never
 // stopped, the times are exact. Passages go to the sink without delay and in the same order. One per queue; not
@@ -65,6 +123,7 @@ class DepartureTimes final : public MatchSink {
     corrected.earliest_ns = std::min(passage.earliest_ns, corrected.departure_ns);
     corrected.latest_ns = std::min(passage.latest_ns, corrected.departure_ns);
     sent_ns_ = corrected.departure_ns + transmission_ns(passage.bytes);
+    sent_ns_ += pauses_.observe(passage.departure_ns, passage.departure_ns - corrected.departure_ns, usual_.most_ns());
     corrected_ += corrected.departure_ns != passage.departure_ns;
     sink_->pass(corrected);
   }
@@ -77,7 +136,11 @@ class DepartureTimes final : public MatchSink {
   int64_t departure_ns(const Passage& passage) {
     const int64_t stamp_ns = passage.departure_ns;
     const int64_t arrival_ns = passage.arrival_known ? passage.arrival_ns : passage.latest_ns;
-    if (passage.is_certain() && arrival_ns >= latest_stamp_ns_) delay_.observe(stamp_ns, stamp_ns - arrival_ns);
+    if (passage.is_certain() && arrival_ns >= latest_stamp_ns_) {
+      delay_.observe(stamp_ns, stamp_ns - arrival_ns);
+      usual_.observe(stamp_ns - arrival_ns);
+    }
+    if (arrival_ns >= sent_ns_) pauses_.restart();
     latest_stamp_ns_ = std::max(latest_stamp_ns_, stamp_ns);
     const int64_t late_ns = std::min(delay_.longest_ns(), options_.max_late_ns);
     const int64_t earliest_ns = std::max({arrival_ns, sent_ns_, stamp_ns - late_ns});
@@ -93,6 +156,8 @@ class DepartureTimes final : public MatchSink {
 
   DepartureTimesOptions options_;
   StampDelay delay_;
+  UsualDelay usual_;
+  Pauses pauses_;
   MatchSink* sink_;
   int64_t sent_ns_ = INT64_MIN / 4;  // time when the link has sent the previous packet
   uint64_t remainder_ = 0;           // bits × 10⁹ that are not yet a nanosecond of transmission

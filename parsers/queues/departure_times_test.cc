@@ -125,6 +125,30 @@ TEST(DepartureTimes, ShowALinkThatWasStopped) {
   }
 }
 
+// Among 2,000 packets that find an empty queue, one is stamped 19 ms late. Then 600 packets fill the queue, and the
+// link pauses for 12 ms before it sends the hundredth.
+TEST(DepartureTimes, FollowAPauseThatIsShorterThanTheLatestStamp) {
+  constexpr int64_t kPauseNs = 12'000'000, kUsualNs = 1 << 22;  // most stamps are at most 3 ms late, below 2²² ns
+  constexpr size_t kFirst = 2000, kPaused = kFirst + 100;
+  std::vector<SimPacket> packets;
+  int64_t arrival_ns = 0, free_ns = 0;
+  for (size_t i = 0; i < kFirst + 600; ++i) {
+    arrival_ns += i < kFirst ? 1'000'000 : 10'000;
+    free_ns = std::max(free_ns, arrival_ns) + (i == kPaused ? kPauseNs : 0) + 700 * kNsPerByte;
+    packets.push_back({.digest = i, .flow_key = 1, .arrival_ns = arrival_ns, .departure_ns = free_ns, .bytes = 700});
+  }
+  std::vector<Passage> stamped = read_together(packets, 6);
+  size_t late = kFirst / 2;
+  while (packets[late].arrival_ns < stamped[late - 1].departure_ns) ++late;
+  const int64_t late_ns = packets[late].arrival_ns + 19'000'000;
+  for (size_t i = late; stamped[i].departure_ns < late_ns; ++i) stamped[i].departure_ns = late_ns;
+  const std::vector<Passage> passages = corrected(stamped, kSpeed);
+  for (size_t i = kPaused; i < packets.size(); ++i) {
+    const bool is_known = begins_ns(packets[i]) > begins_ns(packets[kPaused]) + 3 * kUsualNs;
+    EXPECT_GE(passages[i].departure_ns, begins_ns(packets[i]) - (is_known ? kUsualNs : kPauseNs)) << i;
+  }
+}
+
 TEST(DepartureTimes, ForgetHowLateStampsWere) {
   StampDelay delay(1'000);
   EXPECT_EQ(delay.longest_ns(), 0);
