@@ -120,20 +120,10 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
   }
 
   @Override
-  public void put(WatchRecord watch) throws IOException {
-    putAll(List.of(watch));
-  }
-
-  @Override
   public synchronized void putAll(List<WatchRecord> changed) throws IOException {
     Map<String, WatchRecord> previousWatches = new LinkedHashMap<>(watches);
     changed.forEach(watch -> watches.put(watch.id(), watch));
     saveOr(previousWatches);
-  }
-
-  @Override
-  public void removeWatch(String id) throws IOException {
-    removeAll(List.of(id));
   }
 
   @Override

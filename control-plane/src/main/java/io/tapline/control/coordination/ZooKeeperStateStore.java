@@ -77,9 +77,32 @@ public final class ZooKeeperStateStore implements StateStore {
     }
   }
 
-  private void fenced(CuratorOp write) throws Exception {
-    CuratorOp look = client.transactionOp().check().withVersion(fence).forPath(Leadership.TERM);
-    client.transaction().forOperations(look, write);
+  /** Makes all changes or none. Their size is limited: see {@link NodeChange#transactions}. */
+  void change(List<NodeChange> changes) throws IOException {
+    try {
+      CuratorOp[] writes = new CuratorOp[changes.size()];
+      for (int i = 0; i < writes.length; i++) {
+        writes[i] = write(changes.get(i));
+      }
+      fenced(writes);
+    } catch (Exception e) {
+      throw fault(e);
+    }
+  }
+
+  private CuratorOp write(NodeChange change) throws Exception {
+    return switch (change.kind()) {
+      case CREATED -> client.transactionOp().create().forPath(change.path(), change.bytes());
+      case REPLACED -> client.transactionOp().setData().forPath(change.path(), change.bytes());
+      case DELETED -> client.transactionOp().delete().forPath(change.path());
+    };
+  }
+
+  private void fenced(CuratorOp... writes) throws Exception {
+    List<CuratorOp> all = new ArrayList<>();
+    all.add(client.transactionOp().check().withVersion(fence).forPath(Leadership.TERM));
+    all.addAll(List.of(writes));
+    client.transaction().forOperations(all);
   }
 
   private static IOException fault(Exception e) {

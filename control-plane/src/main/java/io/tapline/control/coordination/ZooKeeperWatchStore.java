@@ -7,9 +7,12 @@ import io.tapline.control.drill.WatchStore;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** Stores watches in ZooKeeper for the control plane of one term, which fences its writes. */
 final class ZooKeeperWatchStore implements WatchStore {
@@ -19,6 +22,9 @@ final class ZooKeeperWatchStore implements WatchStore {
   private static final long ALERTS_PER_TERM = 1_000;
 
   private static final String HEARD = ZooKeeperStateStore.HEARD;
+
+  /** The IDs of new records that are being stored in several transactions. */
+  private static final String UNFINISHED = "/watches-unfinished";
 
   private final ZooKeeperStateStore store;
 
@@ -32,12 +38,56 @@ final class ZooKeeperWatchStore implements WatchStore {
   }
 
   @Override
-  public void put(WatchRecord watch) throws IOException {
-    byte[] bytes = WatchJson.of(watch).toString().getBytes(StandardCharsets.UTF_8);
-    if (bytes.length > ZooKeeperStateStore.MAX_BYTES) {
-      throw new IOException("it is too long to be kept: " + bytes.length + " bytes");
+  public void putAll(List<WatchRecord> watches) throws IOException {
+    Set<String> known = new HashSet<>(store.children(ZooKeeperStateStore.WATCHES));
+    List<NodeChange> changes = new ArrayList<>();
+    List<String> added = new ArrayList<>();
+    for (WatchRecord watch : watches) {
+      byte[] bytes = WatchJson.of(watch).toString().getBytes(StandardCharsets.UTF_8);
+      if (bytes.length > ZooKeeperStateStore.MAX_BYTES) {
+        throw new IOException("it is too long to be kept: " + bytes.length + " bytes");
+      }
+      if (known.contains(watch.id())) {
+        changes.add(NodeChange.replaced(path(watch.id()), bytes));
+      } else {
+        changes.add(NodeChange.created(path(watch.id()), bytes));
+        added.add(watch.id());
+      }
     }
-    store.put(path(watch.id()), bytes);
+    List<List<NodeChange>> transactions = NodeChange.transactions(changes);
+    if (transactions.size() == 1) {
+      store.change(changes);
+    } else if (transactions.size() > 1) {
+      change(transactions, added);
+    }
+  }
+
+  /** Makes changes that don't fit into one transaction. */
+  private void change(List<List<NodeChange>> transactions, List<String> added) throws IOException {
+    removeUnfinished();
+    store.put(UNFINISHED, MAPPER.writeValueAsBytes(added));
+    try {
+      for (List<NodeChange> transaction : transactions) {
+        store.change(transaction);
+      }
+      store.delete(UNFINISHED);
+    } catch (IOException e) {
+      try {
+        removeUnfinished();
+      } catch (IOException later) {
+        // The next leader removes them.
+        e.addSuppressed(later);
+      }
+      throw e;
+    }
+  }
+
+  /** Removes new records of a call that ended before it had stored all of them. */
+  private void removeUnfinished() throws IOException {
+    if (store.has(UNFINISHED)) {
+      removeAll(MAPPER.readValue(store.get(UNFINISHED), new TypeReference<List<String>>() {}));
+      store.delete(UNFINISHED);
+    }
   }
 
   private static String path(String id) {
@@ -45,12 +95,18 @@ final class ZooKeeperWatchStore implements WatchStore {
   }
 
   @Override
-  public void removeWatch(String id) throws IOException {
-    store.delete(path(id));
+  public void removeAll(Collection<String> ids) throws IOException {
+    Set<String> known = new HashSet<>(store.children(ZooKeeperStateStore.WATCHES));
+    List<NodeChange> changes =
+        ids.stream().filter(known::contains).map(id -> NodeChange.deleted(path(id))).toList();
+    for (List<NodeChange> transaction : NodeChange.transactions(changes)) {
+      store.change(transaction);
+    }
   }
 
   @Override
   public List<WatchRecord> watches() throws IOException {
+    removeUnfinished();
     List<WatchRecord> watches = new ArrayList<>();
     for (String id : store.children(ZooKeeperStateStore.WATCHES)) {
       watches.add(WatchJson.read(MAPPER.readTree(store.get(path(id)))));

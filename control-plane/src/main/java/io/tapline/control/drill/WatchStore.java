@@ -1,7 +1,6 @@
 package io.tapline.control.drill;
 
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -29,37 +28,24 @@ public interface WatchStore {
    *
    * @throws IOException if it can't be stored, or another control plane leads
    */
-  void put(WatchRecord watch) throws IOException;
+  default void put(WatchRecord watch) throws IOException {
+    putAll(List.of(watch));
+  }
 
   /**
-   * Stores several records, or none if one of them can't be stored.
+   * Stores several records. Stores all new ones, or none of them.
    *
-   * @throws IOException as {@link #put}
+   * @throws IOException as {@link #put}; some of the previous records may have been replaced
    */
-  default void putAll(List<WatchRecord> watches) throws IOException {
-    List<WatchRecord> stored = new ArrayList<>();
-    try {
-      for (WatchRecord watch : watches) {
-        put(watch);
-        stored.add(watch);
-      }
-    } catch (IOException e) {
-      for (WatchRecord watch : stored) {
-        removeWatch(watch.id());
-      }
-      throw e;
-    }
-  }
-
-  /** Removes several watches' records. */
-  default void removeAll(Collection<String> ids) throws IOException {
-    for (String id : ids) {
-      removeWatch(id);
-    }
-  }
+  void putAll(List<WatchRecord> watches) throws IOException;
 
   /** Removes a watch's record, if there is one. */
-  void removeWatch(String id) throws IOException;
+  default void removeWatch(String id) throws IOException {
+    removeAll(List.of(id));
+  }
+
+  /** Removes the records of several watches, if there are any. */
+  void removeAll(Collection<String> ids) throws IOException;
 
   /** Returns all records in the order in which the watches were added. */
   List<WatchRecord> watches() throws IOException;
@@ -81,13 +67,13 @@ public interface WatchStore {
     }
 
     @Override
-    public synchronized void put(WatchRecord watch) {
-      watches.put(watch.id(), watch);
+    public synchronized void putAll(List<WatchRecord> changed) {
+      changed.forEach(watch -> watches.put(watch.id(), watch));
     }
 
     @Override
-    public synchronized void removeWatch(String id) {
-      watches.remove(id);
+    public synchronized void removeAll(Collection<String> ids) {
+      watches.keySet().removeAll(ids);
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.tapline.control.coordination;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -11,6 +12,7 @@ import io.tapline.control.drill.DrillService;
 import io.tapline.control.drill.Evaluation;
 import io.tapline.control.drill.NodeAccess;
 import io.tapline.control.drill.NodeProcess;
+import io.tapline.control.drill.WatchRecord;
 import io.tapline.control.drill.WatchSpec;
 import io.tapline.control.drill.WatchStore;
 import io.tapline.control.testing.Await;
@@ -19,6 +21,7 @@ import io.tapline.flink.TlsFiles;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -96,6 +99,43 @@ class ZooKeeperWatchStoreTest {
       assertThatThrownBy(() -> oldService.watches().remove(kept))
           .isInstanceOf(DrillException.class);
       assertThat(next.watches().list()).containsOnlyKeys(kept);
+    }
+  }
+
+  private static List<WatchRecord> records(int count) throws DrillException {
+    List<WatchRecord> records = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      records.add(WatchRecord.added("watch_" + i, watch(), "o".repeat(200), "token", i));
+    }
+    return records;
+  }
+
+  /** Many watches don't fit into one transaction. */
+  @Test
+  void newWatchesAreStoredAllOrNone() throws Exception {
+    List<WatchRecord> records = records(4096);
+    try (Leadership first = connect();
+        Leadership second = connect()) {
+      ZooKeeperStateStore oldStore = first.claim();
+      oldStore.watchStore().putAll(records.subList(0, 2));
+      oldStore.watchStore().putAll(records);
+      assertThat(oldStore.watchStore().watches()).isEqualTo(records);
+      oldStore
+          .watchStore()
+          .removeAll(records.subList(3, 4096).stream().map(WatchRecord::id).toList());
+      oldStore.watchStore().removeWatch("watch_2");
+      assertThat(oldStore.watchStore().watches()).isEqualTo(records.subList(0, 2));
+      // A control plane ended while it stored watches 2 to 4, and had stored one.
+      oldStore.put(
+          "/watches-unfinished", "[\"watch_2\", \"watch_3\", \"watch_4\"]".getBytes(UTF_8));
+      oldStore.watchStore().put(records.get(3));
+      ZooKeeperStateStore now = second.claim();
+      assertThat(now.watchStore().watches()).isEqualTo(records.subList(0, 2));
+      assertThat(now.has("/watches-unfinished")).isFalse();
+      assertThatThrownBy(() -> oldStore.watchStore().putAll(records))
+          .isInstanceOf(IOException.class)
+          .hasMessageContaining("another control plane leads");
+      assertThat(now.watchStore().watches()).isEqualTo(records.subList(0, 2));
     }
   }
 
