@@ -112,33 +112,40 @@ public final class EventHub implements LeaseListener, AutoCloseable {
     }
   }
 
-  /** Writes events of no query, until real ones arrive: the latter are then not delayed. */
+  /** Writes events of no query until real ones arrive or Redis fails; see EventRehearsal. */
   private void rehearse() throws InterruptedException {
-    if (!EventRehearsal.isPossible(store)) {
-      return;
-    }
     EventLog log = new EventLog(EventRehearsal.QUERY, false);
     Runnable client = () -> log.feed().after(log.feed().last() - 1);
     log.feed().listen(client);
     logs.put(EventRehearsal.QUERY, log);
-    for (int i = 0; i < EventRehearsal.BATCHES && inbox.isEmpty(); i++) {
-      attempt(List.of(new Work("", EventRehearsal.batch(i), next -> {})));
-      acknowledgements.sendDue(System.nanoTime());
+    try {
+      for (int i = 0; i < EventRehearsal.BATCHES && inbox.isEmpty(); i++) {
+        write(List.of(new Work("", EventRehearsal.batch(i), next -> {})), store::append);
+        acknowledgements.sendDue(System.nanoTime());
+      }
+    } catch (JedisException e) {
+      LOG.debug("can't prepare for events: Redis: {}", e.getMessage());
+    } finally {
+      acknowledgements.send();
+      logs.remove(EventRehearsal.QUERY);
     }
-    acknowledgements.send();
-    logs.remove(EventRehearsal.QUERY);
+  }
+
+  /** Writes entries to the log. */
+  private interface Appender {
+    void append(List<EventStore.Write> writes) throws InterruptedException;
   }
 
   private void attempt(List<Work> work) throws InterruptedException {
     try {
-      write(work);
+      write(work, this::append);
     } catch (RuntimeException e) {
       // The events are not acknowledged: agents keep them for the next control plane.
       LOG.error("can't log events", e);
     }
   }
 
-  private void write(List<Work> work) throws InterruptedException {
+  private void write(List<Work> work, Appender appender) throws InterruptedException {
     List<EventStore.Write> writes = new ArrayList<>();
     List<Runnable> marks = new ArrayList<>();
     List<Work> batches = new ArrayList<>();
@@ -161,7 +168,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
                 });
       }
     }
-    append(writes);
+    appender.append(writes);
     news.forEach((log, entries) -> log.feed().add(entries));
     batches.forEach(batch -> acknowledgements.add(batch.agent(), batch.batch(), batch.taken()));
     if (!marks.isEmpty()) {

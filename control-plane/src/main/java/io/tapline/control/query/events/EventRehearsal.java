@@ -7,9 +7,6 @@ import io.tapline.schema.rpc.EventList;
 import io.tapline.schema.rpc.EventSchema;
 import io.tapline.schema.rpc.EventValue;
 import java.util.List;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
-import redis.clients.jedis.exceptions.JedisException;
 
 /**
  * Events of a query that does not exist. Redis ignores them, so they leave no trace. A server that
@@ -24,20 +21,8 @@ final class EventRehearsal {
   static final int BATCHES = 256;
 
   private static final ByteString ADDRESS = ByteString.copyFrom(new byte[] {127, 0, 0, 1});
-  private static final Logger LOG = LoggerFactory.getLogger(EventRehearsal.class);
 
   private EventRehearsal() {}
-
-  /** Returns true if Redis is available; otherwise reports that in the server's log. */
-  static boolean isPossible(EventStore store) {
-    try {
-      new EventLog(QUERY, false).take(batch(0)).ifPresent(write -> store.append(List.of(write)));
-      return true;
-    } catch (JedisException e) {
-      LOG.debug("can't prepare for events: Redis: {}", e.getMessage());
-      return false;
-    }
-  }
 
   /** Returns a batch with one event. */
   static EventBatch batch(int number) {
