@@ -1,5 +1,6 @@
 #include "parsers/api/packet_digest.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -46,6 +47,14 @@ uint64_t constant_ip_fields(const Packet& packet) {
   return packet.ip_version == 4 ? big_endian_32(ip + 4) & 0xffff3fff : big_endian_32(ip) & 0x000fffff;
 }
 
+// The bytes of data that a capture with the same snap length also has if it shows the packet with up to two VLAN tags
+// more or fewer.
+uint32_t common_bytes(const Packet& packet) {
+  if (packet.payload_captured_bytes >= packet.payload_bytes) return packet.payload_captured_bytes;
+  const uint32_t spare_bytes = packet.vlan_tags < 2 ? (2u - packet.vlan_tags) * 4 : 0;
+  return packet.payload_captured_bytes - std::min(spare_bytes, packet.payload_captured_bytes);
+}
+
 }  // namespace
 
 uint64_t digest_of(const Packet& packet, HashKey key) {
@@ -64,7 +73,7 @@ uint64_t digest_of(const Packet& packet, HashKey key) {
   } else {
     digest.add(transport, 6);  // UDP, up to the checksum
   }
-  digest.add(packet.data + packet.payload_offset, packet.payload_captured_bytes);
+  digest.add(packet.data + packet.payload_offset, common_bytes(packet));
   return digest.finish();
 }
 

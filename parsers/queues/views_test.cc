@@ -87,6 +87,28 @@ View view_of(const Frame& frame, int64_t time_ns, uint32_t tag) {
   return {digest_of(packet, kTestKey), 1, time_ns, packet.wire_bytes, is_identified(packet), tag};
 }
 
+// One side of the queue has tags, and the capture truncates each packet after 96 bytes.
+TEST(Digests, CoverWhatBothTruncatedViewsShow) {
+  const std::string payload(500, 'x');
+  for (const std::string& data : {payload, payload + "y", payload.substr(0, 40)}) {
+    const Frame frame = tapline::testing::udp_frame({.src_port = 7, .payload = data}, 0);
+    Frame tagged = frame;
+    const uint8_t tag[] = {0x81, 0, 0, 7};
+    std::vector<uint64_t> digests;
+    for (int tags = 0; tags <= 2; ++tags) {
+      Frame truncated = tagged;
+      if (truncated.bytes.size() > 96) {
+        truncated.wire_bytes = static_cast<uint32_t>(truncated.bytes.size());
+        truncated.bytes.resize(96);
+      }
+      digests.push_back(view_of(truncated, 0, 0).digest);
+      tagged.bytes.insert(tagged.bytes.begin() + 12, tag, tag + 4);
+    }
+    EXPECT_EQ(digests[1], digests[0]) << data.size();
+    EXPECT_EQ(digests[2], digests[0]) << data.size();
+  }
+}
+
 struct Event {
   View view;
   bool departure;
