@@ -70,7 +70,8 @@ void BurstMeter::emit(const std::string& queue, uint64_t queries, const EndedBur
                           Value::u64(bytes.original / burst.victims),
                           Value::u64(flow.waits.victims),
                           Value::u64(static_cast<uint64_t>(flow.waits.max_ns)),
-                          Value::u64(static_cast<uint64_t>(flow.waits.sum_ns))};
+                          Value::u64(static_cast<uint64_t>(flow.waits.sum_ns)),
+                          Value::u64(flow.blamed_ns)};
   // Only the flows that caused the most waiting, or waited the most, become events.
   flow.is_main ? out.emit_event(header, values) : out.emit(header, values);
 }

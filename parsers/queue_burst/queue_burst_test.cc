@@ -18,7 +18,7 @@ using Lines = std::vector<std::string>;
 
 Harness harness_of(uint64_t delay_ns) {
   const Value values[] = {Value::u64(delay_ns), Value::string("five_tuple"), Value::u64(kNsPerSecond),
-                          Value::boolean(false), Value::u64(0)};
+                          Value::string("one"), Value::u64(0)};
   return queues::testing::tapped("queue_burst", values);
 }
 
@@ -43,6 +43,9 @@ TEST(QueueBurst, ReportsABusyPeriodWithItsCulprits) {
             number(first, "direct_bytes") + number(second, "direct_bytes"));
   EXPECT_EQ(number(first, "flow_victims") + number(second, "flow_victims"), 4u);
   EXPECT_EQ(std::max(number(first, "flow_delay_ns"), number(second, "flow_delay_ns")), 260'000u);
+  EXPECT_EQ(number(first, "waited_ns") + number(second, "waited_ns"), 12 * 40'000u + 66 * 20'000u);
+  EXPECT_EQ(number(first, "blamed_ns") + number(second, "blamed_ns"), 12 * 40'000u + 66 * 20'000u);
+  EXPECT_EQ(number(first, "blamed_ns"), 1'200'000u) << "two of three packets";
   EXPECT_NEAR(std::stod(first["share"]) + std::stod(second["share"]), 1, 1e-5);
 }
 

@@ -15,7 +15,7 @@ using testing::Harness;
 
 Harness harness_of(uint64_t every_ns, uint64_t link_bits_per_second = 0) {
   const Value values[] = {Value::u64(every_ns), Value::string("five_tuple"), Value::u64(kNsPerSecond),
-                          Value::boolean(false), Value::u64(link_bits_per_second)};
+                          Value::string("one"), Value::u64(link_bits_per_second)};
   return queues::testing::tapped("queue_depth", values);
 }
 

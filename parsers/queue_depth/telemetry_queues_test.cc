@@ -56,7 +56,7 @@ std::vector<Frame> two_switches(int packets) {
 
 Harness harness_of(uint64_t every_ns = kNsPerSecond, uint64_t link_bits_per_second = 0) {
   const Value values[] = {Value::u64(every_ns), Value::string("five_tuple"), Value::u64(kNsPerSecond),
-                          Value::boolean(false), Value::u64(link_bits_per_second)};
+                          Value::string("one"), Value::u64(link_bits_per_second)};
   std::vector<std::unique_ptr<Parser>> parsers;
   parsers.push_back(make_parser("queue_depth"));
   parsers[0]->set_arguments(0, values);

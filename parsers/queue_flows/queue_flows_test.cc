@@ -27,6 +27,7 @@ struct Arguments {
   double share = 0;
   uint64_t every_ns = kNsPerSecond;
   std::string_view flow = "five_tuple";
+  std::string_view classes = "one";
 };
 
 Harness harness_of(const Arguments& arguments) {
@@ -35,7 +36,7 @@ Harness harness_of(const Arguments& arguments) {
                           Value::u64(arguments.every_ns),
                           Value::string(arguments.flow),
                           Value::u64(10 * kNsPerSecond),
-                          Value::boolean(false),
+                          Value::string(arguments.classes),
                           Value::u64(0)};
   return queues::testing::tapped("queue_flows", values);
 }
@@ -81,8 +82,8 @@ TEST(QueueFlows, OnlyFlowsAboveTheThresholdsAreReported) {
 TEST(QueueFlows, EachQueryHasItsOwnThresholds) {
   Harness harness = harness_of({.share = 0.5});
   const Value values[] = {
-      Value::u64(0),         Value::f64(0), Value::u64(kNsPerSecond), Value::string("pair"), Value::u64(kNsPerSecond),
-      Value::boolean(false), Value::u64(0)};
+      Value::u64(0),        Value::f64(0), Value::u64(kNsPerSecond), Value::string("pair"), Value::u64(kNsPerSecond),
+      Value::string("one"), Value::u64(0)};
   harness.engine().set_arguments(0, 1, values);
   harness.feed(two_flows(12), 3);
   harness.engine().end();
@@ -100,8 +101,8 @@ TEST(QueueFlows, ReportsOnlyQueuesOfPacketsThatTheQuerySees) {
       {"s1", "2", "arrivals"}, {"s1", "2", "departures"}, {"s1", "3", "arrivals"}, {"s1", "3", "departures"}};
   parsers[0]->set_taps(taps);
   const Value values[] = {
-      Value::u64(0),         Value::f64(0), Value::u64(kNsPerSecond), Value::string("pair"), Value::u64(kNsPerSecond),
-      Value::boolean(false), Value::u64(0)};
+      Value::u64(0),        Value::f64(0), Value::u64(kNsPerSecond), Value::string("pair"), Value::u64(kNsPerSecond),
+      Value::string("one"), Value::u64(0)};
   for (const uint32_t query : {0u, 1u, 2u}) parsers[0]->set_arguments(query, values);
   Harness harness(std::move(parsers));
   std::vector<Frame> first = two_flows(12), second = two_flows(12);
@@ -138,15 +139,41 @@ TEST(QueueFlows, WaitsAreBlamedInFullOverIntervals) {
 TEST(QueueFlows, CountsPacketsThatNeverLeaveAsLost) {
   std::vector<Frame> frames = two_flows(90);
   std::erase_if(frames, [](const Frame& frame) { return frame.tap == kDepartures && frame.bytes[19] % 10 == 2; });
-  Harness harness = harness_of({});
-  harness.all(frames);
-  uint64_t lost = 0, packets = 0;
-  for (const Tuple& tuple : tuples_of(harness)) {
-    lost += std::stoull(tuple["lost"]);
-    packets += std::stoull(tuple["packets"]);
+  for (const uint64_t every_ns : {kNsPerSecond, kNsPerMs}) {
+    Harness harness = harness_of({.every_ns = every_ns});
+    harness.all(frames);
+    uint64_t lost = 0, packets = 0;
+    for (const Tuple& tuple : tuples_of(harness)) {
+      lost += std::stoull(tuple["lost"]);
+      packets += std::stoull(tuple["packets"]);
+    }
+    EXPECT_EQ(lost, 9u) << every_ns;
+    EXPECT_EQ(packets, 81u) << every_ns;
   }
-  EXPECT_EQ(lost, 9u);
-  EXPECT_EQ(packets, 81u);
+}
+
+// The packet of 2002 overtakes that of 2001 and does not wait long. When the one of 2003 arrives, the queue is empty,
+// but both have left within the longest recent delay.
+TEST(QueueFlows, ClassesOvertakeEachOther) {
+  std::vector<Frame> frames = two_flows(0);
+  const auto pass = [&](uint16_t port, int64_t arrival_us, int64_t departure_us) {
+    frames.push_back(datagram(port, port, kArrivals, kStart + arrival_us * 1000));
+    frames.push_back(datagram(port, port, kDepartures, kStart + departure_us * 1000));
+  };
+  pass(2001, 0, 300);
+  pass(2002, 200, 250);
+  pass(2003, 310, 340);
+  sort_by_time(&frames);
+  for (const auto& [classes, expected] : {std::pair{"within", Lines{"2001 1000", "2002 0", "2003 0"}},
+                                          {"across", Lines{"2001 1000", "2002 0", "2003 2000"}}}) {
+    Harness harness = harness_of({.classes = classes});
+    harness.all(frames);
+    Lines found;
+    for (const Tuple& tuple : tuples_of(harness))
+      found.push_back(std::to_string(tuple.header.src_port) + " " + std::string(tuple["queue_bytes"]));
+    std::sort(found.begin(), found.end());
+    EXPECT_EQ(found, expected) << classes;
+  }
 }
 
 TEST(QueueFlows, DestinationsShowIncast) {

@@ -62,6 +62,8 @@ class BusyPeriod {
     left_end_ = departure.bytes_before + departure.bytes;
   }
 
+  // Adds the flow to those of the period.
+  void join(uint32_t flow) { of(flow); }
   // Adds a packet of this flow that arrived when the queue contained found_bytes, and waited for delay_ns. `victim` is
   // true if that is victim_delay_ns or more.
   void arrive(uint32_t flow, uint32_t bytes, uint64_t found_bytes, int64_t delay_ns, bool victim) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "parsers/queues/queue_contents.h"
@@ -230,6 +231,20 @@ std::vector<TruePeriod> periods_of(const std::vector<Passage>& passages, int64_t
   return periods;
 }
 
+// Charges each nanosecond of the waits of these packets to the flow whose packet the link served then.
+std::map<uint64_t, uint64_t> blame_of(std::span<const Passage> passages) {
+  std::map<uint64_t, uint64_t> blamed_ns;
+  for (size_t waiting = 0; waiting < passages.size(); ++waiting) {
+    const Passage& packet = passages[waiting];
+    for (size_t served = 0; served <= waiting; ++served) {
+      const int64_t from_ns = served == 0 ? packet.arrival_ns : passages[served - 1].departure_ns;
+      const int64_t wait_ns = passages[served].departure_ns - std::max(from_ns, packet.arrival_ns);
+      if (wait_ns > 0) blamed_ns[passages[served].flow_key] += static_cast<uint64_t>(wait_ns);
+    }
+  }
+  return blamed_ns;
+}
+
 TEST(BusyPeriod, CulpritsEqualTheDefinitionsOnRandomQueues) {
   size_t bursts = 0;
   for (uint32_t seed = 0; seed < kQueues; ++seed) {
@@ -251,7 +266,10 @@ TEST(BusyPeriod, CulpritsEqualTheDefinitionsOnRandomQueues) {
       ASSERT_EQ(burst.peak_bytes, truth.peak_bytes);
       ASSERT_EQ(burst.max_delay_ns, truth.max_delay_ns);
       uint64_t direct = 0, original = 0;
+      const auto first = std::ranges::find(passages, burst.begin_ns, &Passage::arrival_ns);
+      std::map<uint64_t, uint64_t> blamed_ns = blame_of({first, first + static_cast<ptrdiff_t>(burst.packets)});
       for (const Burst::Flow& culprit : burst.reported) {
+        ASSERT_EQ(culprit.blamed_ns, blamed_ns[culprit.flow_key]) << seed;
         const BusyPeriod::Waits waits = periods[i].waits.at(culprit.flow_key);
         ASSERT_EQ(culprit.waits.victims, waits.victims) << seed;
         ASSERT_EQ(culprit.waits.max_ns, waits.max_ns) << seed;

@@ -57,10 +57,11 @@ class FlowIntervals {
     return is_first;
   }
 
-  // Handles a packet of this flow that never left: counts it if another packet of the flow has left in this interval.
+  // Counts a packet of this flow that never left, in the first interval from now on in which one of its packets leaves.
+  // It does not count if the flow has no packet among the departures that are kept.
   void lose(uint64_t flow_key) {
-    const uint32_t place = contents_.flow(contents_.flows().find(flow_key)).interval_place;
-    if (place != 0) ++active_[place - 1].lost;
+    const uint32_t number = contents_.flows().find(flow_key);
+    if (number != FlowTable::kOthers) ++contents_.flow(number).lost;
   }
   void miss(int64_t until_ns) { contents_.miss(until_ns); }
 
@@ -71,6 +72,7 @@ class FlowIntervals {
       Flow& flow = active_[i];
       QueueFlow& account = contents_.flow(flow.number);
       flow.waited_ns = account.waited_ns;
+      flow.lost = std::exchange(account.lost, 0);
       flow.blamed_ns = contents_.waits().blamed_ns(account);
       contents_.waits().clear(account);
       report(std::as_const(flow));
@@ -92,7 +94,7 @@ class FlowIntervals {
     flow.number = number;
     flow.tag = passage.tag;
     flow.wait.delay_ns = 0;
-    flow.packets = flow.bytes = flow.lost = flow.error_bytes = 0;
+    flow.packets = flow.bytes = flow.error_bytes = 0;
     flow.cut = false;
     // If the arrival is known, add() sets the finding.
     if (!passage.arrival_known) flow.wait.finding = {};

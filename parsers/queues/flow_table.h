@@ -19,6 +19,7 @@ struct alignas(64) QueueFlow {
   uint64_t waited_ns = 0;
   uint64_t settled_ns = 0;
   uint64_t service_ns = 0;
+  uint32_t lost = 0;  // packets that never left, since the flow's last tuple
 };
 
 // Gives each flow a small number, an index for the arrays of per-flow counts. A number stays with its flow while

@@ -183,7 +183,8 @@ class MeasuredQueue final : public MatchSink {
     const double sent_bytes = static_cast<double>(packet.delay_ns) * kBytesPerNs;
     const auto shown_bytes = static_cast<double>(finding.queue_bytes);
     within_a_packet += std::abs(shown_bytes - sent_bytes) <= 1514;
-    bounded += !finding.cut && shown_bytes + static_cast<double>(finding.error_bytes) >= sent_bytes;
+    const uint64_t missing = packet.depth - finding.queue_packets;
+    bounded += !finding.cut && finding.error_bytes >= missing * kMinFrameBytes;
   }
   void never_left(const View&) override {}
 
@@ -193,6 +194,7 @@ class MeasuredQueue final : public MatchSink {
   int64_t longest_ns = 0;
 
  private:
+  static constexpr uint64_t kMinFrameBytes = 60;
   static constexpr double kBytesPerNs = 100e6 / 8 / 1e9;  // links of 100 Mb/s
   QueueContents contents_ = QueueContents({.incomplete = true, .link_bits_per_second = 100'000'000}, nullptr);
 };

@@ -106,16 +106,23 @@ uint64_t QueueContents::most_sent(int64_t time_ns) const {
   if (bounds_missing()) [[unlikely]] {
     const uint64_t most = most_sent(passage.departure_ns - from_ns);
     finding.error_bytes = most - std::min(most, finding.queue_bytes);
+    finding.cut |= finding.queue_bytes > most;  // the link is faster, so its speed bounds nothing
   }
   return finding;
 }
 
-void QueueContents::follow_period(const Passage& passage, const Finding& finding) {
-  if (finding.queue_packets == 0 && finding.arrival_known) {
+// Begins a busy period if the packet found the queue empty, before its wait is charged to a flow.
+void QueueContents::begin_passage(const Passage& passage, uint32_t flow) {
+  if (window_.packets() == 0 && passage.arrival_known) {
     close_period();
     period_.restart(log_[log_.end() - 1].bytes_before);
     burst_.begin_ns = passage.arrival_ns;
   }
+  if (passage.arrival_known) period_.join(flow);
+  hold_period_flows();
+}
+
+void QueueContents::follow_period(const Passage& passage, const Finding& finding) {
   burst_.end_ns = passage.departure_ns;
   ++burst_.packets;
   burst_.bytes += passage.bytes;
@@ -133,9 +140,11 @@ void QueueContents::close_period() {
   burst_.victims = period_.victims();
   if (burst_.victims > 0) {
     burst_.flows = static_cast<uint32_t>(period_.flows().size());
-    for (const uint32_t flow : period_.flows()) {
+    for (size_t i = 0; i < period_.flows().size(); ++i) {
+      const uint32_t flow = period_.flows()[i];
       const BusyPeriod::Culprit bytes = period_.culprit(flow);
-      burst_.reported.push_back({flows_[flow].key, flow, bytes, period_.waits(flow), false});
+      const uint64_t blamed_ns = waits_.blamed_ns(flows_[flow]) - blamed_before_ns_[i];
+      burst_.reported.push_back({flows_[flow].key, flow, bytes, period_.waits(flow), blamed_ns, false});
       burst_.all.direct += bytes.direct;
       burst_.all.indirect += bytes.indirect;
       burst_.all.original += bytes.original;
@@ -144,14 +153,18 @@ void QueueContents::close_period() {
     bursts_->burst(burst_);
   }
   for (const uint32_t flow : period_.flows()) flows_.release(flow);
-  referenced_ = 0;
+  blamed_before_ns_.clear();
   period_.restart(log_.empty() ? 0 : log_[log_.end() - 1].bytes_before);
   burst_ = {};
 }
 
 // A flow keeps its number until its sums are reported.
 void QueueContents::hold_period_flows() {
-  for (; referenced_ < period_.flows().size(); ++referenced_) flows_.add_reference(period_.flows()[referenced_]);
+  while (blamed_before_ns_.size() < period_.flows().size()) {
+    const uint32_t flow = period_.flows()[blamed_before_ns_.size()];
+    flows_.add_reference(flow);
+    blamed_before_ns_.push_back(waits_.blamed_ns(flows_[flow]));
+  }
 }
 
 // Drops departures for which no later packet can have waited.
@@ -178,6 +191,7 @@ Finding QueueContents::add(const Passage& passage) {
     from_ns = passage.departure_ns - max_delay_.delay_ns();
   }
   move(from_ns, earliest_ns, number);
+  if (bursts_ != nullptr) begin_passage(passage, flow);
   if (passage.arrival_known) {
     const uint64_t first = separate_waits() ? waits_range_.begin() : window_.range().begin();
     waits_.settle(passage, flows_[flow], log_.start_ns(number), flows_[log_[first].flow], log_.start_ns(first));

@@ -53,7 +53,8 @@ struct Burst {
     uint32_t flow = 0;
     BusyPeriod::Culprit bytes;  // byte × victims
     BusyPeriod::Waits waits;
-    bool is_main = false;  // true for the kMaxMain largest culprits, and for the other flows that waited most
+    uint64_t blamed_ns = 0;  // time that packets of all flows waited while packets of this flow were sent
+    bool is_main = false;    // true for the kMaxMain largest culprits, and for the other flows that waited most
   };
   static constexpr size_t kMaxCulprits = 16;
   static constexpr size_t kMaxMain = 8;
@@ -121,6 +122,7 @@ class QueueContents {
   Finding finding(const Passage& passage, uint32_t flow, int64_t from_ns) const;
   bool bounds_missing() const { return options_.incomplete && options_.link_bits_per_second != 0; }
   uint64_t most_sent(int64_t time_ns) const;
+  void begin_passage(const Passage& passage, uint32_t flow);
   void follow_period(const Passage& passage, const Finding& finding);
   void close_period();
   void hold_period_flows();
@@ -136,8 +138,8 @@ class QueueContents {
   BusyPeriod period_;
   MaxDelay max_delay_;
   Burst burst_;
-  uint32_t longest_packet_bytes_ = 1514;  // an Ethernet frame, or a longer one that was added
-  size_t referenced_ = 0;                 // flows of period_ with a reference
+  uint32_t longest_packet_bytes_ = 1514;    // an Ethernet frame, or a longer one that was added
+  std::vector<uint64_t> blamed_before_ns_;  // by place in period_.flows(): the flow's blame before the busy period
   int64_t cut_until_ns_;
   uint64_t evicted_ = 0;
 };

@@ -15,11 +15,16 @@
 
 namespace tapline::queues {
 
+// Packets of a port with several classes overtake each other. A packet's contents are then those that left while it
+// waited, which shows what delayed it within its class, or those that left within the longest recent delay, which shows
+// what packets without a long wait did to other classes (ConQuest section 3.6).
+enum class Classes : uint8_t { kOne, kWithin, kAcross };
+
 // The arguments that all queue parsers have, and the interval of those that emit once per interval.
 struct QueueSettings {
   FlowUnit flow = FlowUnit::kFiveTuple;
   int64_t max_delay_ns = 0;
-  bool classes = false;
+  Classes classes = Classes::kOne;
   uint64_t link_bits_per_second = 0;  // 0: unknown
   int64_t every_ns = kNsPerMs;
 
@@ -35,9 +40,11 @@ struct QueueSettings {
     own.push_back({"max_delay", FieldType::kU64, "ns", "Longest time that a packet may stay in the queue", "1000000000",
                    kNsPerMs, 10 * kNsPerSecond});
     own.push_back({.name = "classes",
-                   .type = FieldType::kBool,
-                   .description = "Several classes share the port, so that packets overtake each other",
-                   .default_value = "false"});
+                   .type = FieldType::kString,
+                   .description = "one: a FIFO queue; within, across: classes that overtake each other, and which "
+                                  "packets a waiting one is compared with",
+                   .default_value = "one",
+                   .choices = {"one", "within", "across"}});
     own.push_back({"link", FieldType::kU64, "bits/s",
                    "Speed of the queue's link: corrects late timestamps, and bounds what INT does not show; 0: unknown",
                    "0", 0, 1e12});
@@ -53,15 +60,16 @@ struct QueueSettings {
     const std::span<const Value> shared = arguments.last(4);
     return {.flow = unit_of(shared[0].as_string()),
             .max_delay_ns = static_cast<int64_t>(shared[1].as_u64()),
-            .classes = shared[2].as_bool(),
+            .classes = classes_of(shared[2].as_string()),
             .link_bits_per_second = shared[3].as_u64()};
   }
 
   InputOptions input() const {
-    return {{.max_delay_ns = max_delay_ns, .fifo = !classes}, {.link_bits_per_second = link_bits_per_second}};
+    return {{.max_delay_ns = max_delay_ns, .fifo = classes == Classes::kOne},
+            {.link_bits_per_second = link_bits_per_second}};
   }
   ContentsOptions contents(QueueSource source) const {
-    ContentsOptions options = {.across_classes_decay_ns = classes ? max_delay_ns / 10 : 0};
+    ContentsOptions options = {.across_classes_decay_ns = classes == Classes::kAcross ? max_delay_ns / 10 : 0};
     if (source == QueueSource::kTaps) return options;
     options.max_flows = 1 << 14;
     options.max_packets = 1 << 17;
@@ -71,6 +79,10 @@ struct QueueSettings {
   }
 
  private:
+  static Classes classes_of(std::string_view name) {
+    if (name == "within") return Classes::kWithin;
+    return name == "across" ? Classes::kAcross : Classes::kOne;
+  }
   static FlowUnit unit_of(std::string_view name) {
     if (name == "pair") return FlowUnit::kPair;
     return name == "destination" ? FlowUnit::kDestination : FlowUnit::kFiveTuple;

@@ -79,7 +79,8 @@ final class QueueEvents {
         share(event),
         number(event, "direct_bytes"),
         number(event, "indirect_bytes"),
-        number(event, "original_bytes"));
+        number(event, "original_bytes"),
+        number(event, "blamed_ns"));
   }
 
   private static QueueReport.Victim victim(JsonNode event) {

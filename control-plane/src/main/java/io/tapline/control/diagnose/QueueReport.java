@@ -73,6 +73,8 @@ public record QueueReport(
    * @param directBytes its bytes that victims found in the queue
    * @param indirectBytes its bytes that had left earlier in the burst
    * @param originalBytes bytes by which it had raised the queue that victims found
+   * @param blamedNs sum of the waits of all packets while its packets were sent; 0 in reports of
+   *     monitors that do not measure it
    */
   public record Culprit(
       String source,
@@ -80,7 +82,8 @@ public record QueueReport(
       double share,
       long directBytes,
       long indirectBytes,
-      long originalBytes) {
+      long originalBytes,
+      long blamedNs) {
     /** Returns the flow for users. */
     String flow() {
       return source + " > " + destination;

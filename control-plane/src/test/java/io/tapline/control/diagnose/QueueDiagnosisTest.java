@@ -32,7 +32,8 @@ class QueueDiagnosisTest {
         .put("share", share)
         .put("direct_bytes", 1000)
         .put("indirect_bytes", 200)
-        .put("original_bytes", 900);
+        .put("original_bytes", 900)
+        .put("blamed_ns", 7 * MS);
     return event;
   }
 
@@ -50,6 +51,7 @@ class QueueDiagnosisTest {
     assertThat(burst.culprits())
         .extracting(QueueReport.Culprit::source)
         .containsExactly("10.0.0.2:4000", "10.0.0.1:4000");
+    assertThat(burst.culprits().get(0).blamedNs()).isEqualTo(7 * MS);
     assertThat(report.verdict())
         .containsExactly(
             "1 burst at s1:2: packets waited up to 8.00 ms, 25 packets at least as long as the queries' delay",
