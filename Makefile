@@ -237,6 +237,7 @@ soak: deps build ## Run the long tests: kill MultiLog, Flink, Kafka, Redis and m
 	@TAPLINE_LINK_SECONDS=$(or $(SOAK_SECONDS),600) $(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest=CollectorTest -Dsurefire.failIfNoSpecifiedTests=false
 	@TAPLINE_REROUTED_PACKETS=1000000 TAPLINE_REROUTED_CHANGES=100 TAPLINE_REROUTED_PACKETS_PER_SECOND=1000 $(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest=ReroutedPortsTest -Dsurefire.failIfNoSpecifiedTests=false
 	@TAPLINE_ROUTE_PACKETS=1000000 TAPLINE_ROUTE_CHANGES=100 TAPLINE_ROUTE_PACKETS_PER_SECOND=4000 TAPLINE_MONITOR=$(BUILD)/bin/tapline-monitor monitors/routes_test.py
+	@testbed/queues/run
 	@bench/soak_monitor
 	@bench/soak
 

@@ -6,7 +6,7 @@
 Reads captures of copies (nanosecond pcap) and the polls of backlog.py, whose devices it takes in the order of the marks.
 Prints a line of JSON for each queue: the packets that arrived, left and were matched; for each poll that saw packets, or
 at which the copies show some, its bytes and the error of the contents that Tapline computes from the copies, in bytes;
-and the times at which a flow first met the condition on delay and share.
+the number of polls that took longer than 200 us, which are left out; and the times at which a flow first met the condition on delay and share.
 """
 import collections
 import json
@@ -23,6 +23,7 @@ from pcap_file import packets_of, write_packets  # noqa: E402
 MARK = bytes.fromhex("027a9100")
 ETHERNET, UDP = 14, 17
 EPISODE_NS = 300_000_000  # a condition begins again after it was false for this long
+LONGEST_POLL_NS = 200_000  # the time in which a link of 100 Mb/s sends two packets
 LASTING_NS = 20_000_000  # two intervals of the query: a tuple reports the packet that waited longest, not each packet
 
 Copy = collections.namedtuple("Copy", "time_ns size key flow source frame")
@@ -69,6 +70,11 @@ def passages(arrivals, departures, link_bits_per_s):
     return lab.passages(files, link_bits_per_s)
 
 
+def is_short(poll):
+  """Returns False if the poll was interrupted, so that the queue may have had many lengths meanwhile."""
+  return poll[1] - poll[0] <= LONGEST_POLL_NS
+
+
 def errors(rows, polls):
   """Returns, for each poll that saw packets or at which the rows show some, its bytes and the error of the rows' contents."""
   contents = depth.Depth(rows)
@@ -112,9 +118,11 @@ def compare(polls_path, link_bits_per_s, delay_ns, share, captures):
     for mark in map(int, marks.split(",")):
       arrivals, departures = queues[mark]
       rows, totals = passages(arrivals, departures, link_bits_per_s)
-      differences = errors(rows, polls[ports[mark]])
+      short_polls = [poll for poll in polls[ports[mark]] if is_short(poll)]
+      differences = errors(rows, short_polls)
       print(json.dumps({"mark": mark, "port": ports[mark], "arrived": len(arrivals), "left": len(departures),
-                        "matched": totals["matched"], "bytes": [size for size, _ in differences], "errors": [error for _, error in differences],
+                        "matched": totals["matched"],
+                        "long_polls": len(polls[ports[mark]]) - len(short_polls), "bytes": [size for size, _ in differences], "errors": [error for _, error in differences],
                         "onsets": onsets(matched(arrivals, departures, link_bits_per_s), delay_ns, share)}))
 
 

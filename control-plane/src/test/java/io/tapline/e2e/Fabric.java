@@ -314,6 +314,14 @@ final class Fabric implements AutoCloseable {
     run(command).expectSuccess();
   }
 
+  /** Runs a command on the database of the switches, and returns its output. */
+  String database(String... words) {
+    List<String> command =
+        new ArrayList<>(List.of("ovs-vsctl", "--db=unix:" + folder().resolve("db.sock")));
+    command.addAll(List.of(words));
+    return run(command).expectSuccess().stdout().strip();
+  }
+
   /** Returns a switch's ports, with their states. */
   String ports(String bridge) {
     String target = "unix:" + folder().resolve(name + "-" + bridge + ".mgmt");

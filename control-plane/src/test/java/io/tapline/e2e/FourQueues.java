@@ -112,6 +112,8 @@ final class FourQueues implements AutoCloseable {
    *
    * @param arrived packets of which a copy shows the arrival
    * @param left packets of which a copy shows the departure; {@code matched} of these with both
+   * @param dropped packets that Open vSwitch dropped because the queue was full
+   * @param longPolls polls that were interrupted and do not count
    * @param bytes the kernel's bytes in the queue, at each poll
    * @param errors difference from the contents that Tapline computes from the copies, at each poll,
    *     in bytes
@@ -123,6 +125,8 @@ final class FourQueues implements AutoCloseable {
       int arrived,
       int left,
       int matched,
+      long dropped,
+      int longPolls,
       List<Long> bytes,
       List<Long> errors,
       List<Long> alertNs) {
@@ -137,13 +141,15 @@ final class FourQueues implements AutoCloseable {
 
     @Override
     public String toString() {
-      return "%s: %d arrived, %d left, %d matched; %d polls, up to %d bytes, error p50 %d p90 %d p99 %d max %d, %d of more than 3 packets; alerts after ms: %s"
+      return "%s: %d arrived, %d left, %d matched, %d dropped; %d polls and %d long ones, up to %d bytes, error p50 %d p90 %d p99 %d max %d, %d of more than 3 packets; alerts after ms: %s"
           .formatted(
               name,
               arrived,
               left,
               matched,
+              dropped,
               bytes.size(),
+              longPolls,
               Collections.max(bytes),
               error(0.5),
               error(0.9),
@@ -164,7 +170,7 @@ final class FourQueues implements AutoCloseable {
   private final Path folder;
   private final MirroredNetwork network;
   private final List<AutoCloseable> open = new ArrayList<>();
-  private final AutoCloseable softirqs = RealTime.softirqsFirst();
+  private AutoCloseable softirqs = () -> {};
 
   private FourQueues(Load load, Path folder, MirroredNetwork network) {
     this.load = load;
@@ -193,11 +199,17 @@ final class FourQueues implements AutoCloseable {
               }
             });
     FourQueues queues = new FourQueues(load, folder, network);
-    for (String host : Stream.concat(MONITORS.stream(), SENDERS.stream()).toList()) {
-      queues.limitRate(host);
-    }
-    for (int up = 0; up < ABOVE.size(); up++) {
-      network.fabric.openFlow("add-flow", "a0" + up, END);
+    try {
+      queues.softirqs = RealTime.softirqsFirst();
+      for (String host : Stream.concat(MONITORS.stream(), SENDERS.stream()).toList()) {
+        queues.limitRate(host);
+      }
+      for (int up = 0; up < ABOVE.size(); up++) {
+        network.fabric.openFlow("add-flow", "a0" + up, END);
+      }
+    } catch (Exception | AssertionError e) {
+      queues.close();
+      throw e;
     }
     return queues;
   }
@@ -400,7 +412,7 @@ final class FourQueues implements AutoCloseable {
     return queues;
   }
 
-  private static Queue queue(JsonNode figures, List<ArrivedEvent> events) {
+  private Queue queue(JsonNode figures, List<ArrivedEvent> events) {
     String name = names().get(figures.path("mark").asInt() - 1);
     List<Long> alerts = new ArrayList<>();
     for (JsonNode onset : figures.path("onsets")) {
@@ -411,9 +423,18 @@ final class FourQueues implements AutoCloseable {
         figures.path("arrived").asInt(),
         figures.path("left").asInt(),
         figures.path("matched").asInt(),
+        dropped(name),
+        figures.path("long_polls").asInt(),
         numbers(figures.path("bytes")),
         numbers(figures.path("errors")),
         alerts);
+  }
+
+  /** Returns the packets that did not fit into a queue, as Open vSwitch counts them. */
+  private long dropped(String name) {
+    String port = ports().get(names().indexOf(name));
+    return Long.parseLong(
+        network.fabric.database("get", "Interface", port, "statistics:ovs_tx_qos_drops"));
   }
 
   private static List<Long> numbers(JsonNode array) {
@@ -462,8 +483,9 @@ final class FourQueues implements AutoCloseable {
 
   @Override
   public void close() throws Exception {
-    closeAll();
-    softirqs.close();
-    network.close();
+    try (network;
+        AutoCloseable priorities = softirqs) {
+      closeAll();
+    }
   }
 }

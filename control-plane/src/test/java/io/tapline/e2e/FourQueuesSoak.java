@@ -32,8 +32,12 @@ class FourQueuesSoak {
     System.out.printf(
         "%d Mb/s, monitors at %s; events of the first %d bursts: %s; later: %s%n",
         linkMbit, bothEnds ? "both ends" : "one end", FIRST_BURSTS, text(first), text(later));
-    queues.forEach(System.out::println);
-    assertThat(FourQueues.quantile(later, 0.5)).isLessThan(TimeUnit.MILLISECONDS.toNanos(200));
+    for (FourQueues.Queue queue : queues) {
+      System.out.println(queue);
+      assertThat(queue.error(0.5)).as(queue.name()).isZero();
+      assertThat(queue.arrived() - queue.left()).as(queue.name()).isEqualTo(queue.dropped());
+    }
+    assertThat(FourQueues.quantile(later, 0.5)).isLessThan(TimeUnit.MILLISECONDS.toNanos(15));
   }
 
   private static List<Long> alerts(List<FourQueues.Queue> queues, int from, int to) {

@@ -13,7 +13,7 @@ final class RealTime {
 
   /** For each thread of the kernel that processes received packets and queues. */
   private static final String SOFTIRQS =
-      "for comm in /proc/[0-9]*/comm; do case $(cat $comm 2>/dev/null) in ksoftirqd/*) pid=${comm%%/comm}; chrt %s ${pid#/proc/};; esac; done";
+      "for comm in /proc/[0-9]*/comm; do case $(cat $comm 2>/dev/null) in ksoftirqd/*) pid=${comm%%/comm}; chrt %s ${pid#/proc/} || exit 1;; esac; done";
 
   private RealTime() {}
 
