@@ -16,13 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// These plain numbers are not amounts: codes, identifiers, the value of any metric.
+// Numeric fields without a unit, since they are not amounts: codes, identifiers, and values of arbitrary metrics.
 const std::set<std::string> kWithoutUnit = {"alert",    "api_version", "cipher_suite", "code",        "correlation_id",
                                             "dscp",     "ecn",         "error_code",   "id",          "rank",
                                             "sequence", "status",      "stream_id",    "target_port", "type",
                                             "value",    "version",     "high",         "low",         "trigger"};
 
-// Returns the captures in testbed/captures and in the folder captures/ of each parser.
+// Returns the captures in testbed/captures and in each parser's captures/ folder.
 std::vector<std::string> committed_captures() {
   const fs::path root = TAPLINE_SOURCE_DIR;
   std::vector<std::string> captures;
@@ -45,7 +45,7 @@ class SingleFigureSource final : public StatisticsSource {
   }
 };
 
-// Returns a trigger that counts all TCP packets of a client in a second.
+// Returns a trigger that reports each source's TCP bytes in each second.
 std::shared_ptr<const trigger::Program> a_trigger() {
   trigger::Trigger trigger;
   trigger.filter.protocol = protocol::kTcp;
@@ -58,8 +58,7 @@ std::shared_ptr<const trigger::Program> a_trigger() {
 
 using Lines = std::set<std::vector<std::string>>;
 
-// Returns a capture's frames; for X-arrivals.pcap.zst, together with those of X-departures.pcap.zst, the other side of
-// the queue.
+// Returns a capture's frames. Merges X-arrivals.pcap.zst with X-departures.pcap.zst, the other side of the queue.
 std::vector<testing::Frame> frames_of(const std::string& capture) {
   std::vector<testing::Frame> frames = testing::read_capture(capture);
   const size_t side = capture.find("-arrivals.");
@@ -72,7 +71,7 @@ std::vector<testing::Frame> frames_of(const std::string& capture) {
   return frames;
 }
 
-// The values of each tuple, by parser, without the common columns.
+// Returns the values of each emitted tuple, by parser, without the common columns.
 std::map<std::string, Lines> tuples_of_committed_captures() {
   const SingleFigureSource figure;
   std::map<std::string, Lines> lines;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-// Lists every built-in parser NAME. parsers/NAME defines make_NAME(). A new parser takes one line here.
+// Lists every built-in parser NAME. parsers/NAME defines make_NAME(). Adding a parser takes one line here.
 #define TAPLINE_PARSERS(PARSER) \
   PARSER(dns_query)             \
   PARSER(flow_rate)             \

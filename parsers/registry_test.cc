@@ -57,7 +57,7 @@ TEST(Registry, SchemasReferToTheirOwnFields) {
   }
 }
 
-// The default of the argument is the interval that the schema states.
+// The argument's default must equal the schema's interval_ns.
 TEST(Registry, AnArgumentMaySetTheInterval) {
   const Json catalogue = Json::parse(catalogue_json());
   for (const Json& parser : catalogue["parsers"]) {

@@ -1,5 +1,5 @@
-// Tests every transaction parser, with a row for each: a request without a response has no time, no status and no size
-// of a response, and is reported as unanswered if nothing else explains the silence.
+// Tests every transaction parser, one row each: a request without a response has no response time, status or size, and
+// is reported as unanswered if nothing else explains the missing response.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -26,7 +26,7 @@ std::string number(uint64_t value, int bytes) {
   return text;
 }
 
-// The messages of one connection or flow: complete exchanges, then a request.
+// The messages of one connection: complete exchanges (`before`), then a request, and the response that it would get.
 struct Row {
   std::string parser;
   uint16_t port;
@@ -103,7 +103,7 @@ Conversation spoken(const Row& row) {
   return conversation.client(row.request).server_ack();
 }
 
-// Returns the last tuple's values, and expects that all values of the response are absent.
+// Expects all values of the response to be absent from the last tuple. Returns this tuple.
 Tuple expect_no_response(Harness& run, const std::string& unanswered) {
   if (run.tuples().empty()) {
     ADD_FAILURE() << "no tuple";
@@ -165,7 +165,7 @@ TEST_P(Unanswered, IsFalseForAnsweredRequests) {
 INSTANTIATE_TEST_SUITE_P(Parsers, Unanswered, ::testing::ValuesIn(tcp_rows()),
                          [](const auto& info) { return info.param.parser; });
 
-// Flows of datagrams have no end, so only the elapsed time shows that a response is missing.
+// Datagram flows have no end, so only the elapsed time shows that a response is missing.
 
 Frame dns_question(int64_t time_ns, uint16_t id) {
   return testing::udp_frame({.payload = number(id, 2) + number(0x0100, 2) + number(1, 2) + number(0, 6) +

@@ -32,7 +32,7 @@ class IpAddress {
     static constexpr uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     return std::memcmp(bytes_.data(), kMapped, 12) == 0;
   }
-  // Compares with an IPv4 address in memory order.
+  // Returns true if this is the IPv4 address `word`, in memory order.
   bool is_v4(uint32_t word) const {
     uint64_t halves[2];
     std::memcpy(halves, bytes_.data(), sizeof halves);
@@ -41,7 +41,7 @@ class IpAddress {
   std::span<const uint8_t> bytes() const {
     return is_v4() ? std::span<const uint8_t>(bytes_.data() + 12, 4) : std::span<const uint8_t>(bytes_);
   }
-  // All 16 bytes, with IPv4 addresses mapped, for comparison with prefixes.
+  // Returns all 16 bytes, with IPv4 addresses mapped, for comparison with prefixes.
   const std::array<uint8_t, 16>& mapped() const { return bytes_; }
 
   friend auto operator<=>(const IpAddress&, const IpAddress&) = default;

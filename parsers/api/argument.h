@@ -12,16 +12,16 @@
 
 namespace tapline {
 
-// Reads an argument's value: a decimal number in its unit, "true" or "false", or one of its choices. Returns nullopt
-// and the reason in *error if the text is not a value, is out of bounds, or is not a multiple of the step. A string
-// value refers to the argument's choices.
+// Reads an argument's value: a decimal number in its unit, "true" or "false", or one of its choices. Returns nullopt,
+// and sets *error to the reason, if the text is not a value, is out of bounds, or is not a multiple of the step. A
+// string value refers to the argument's choices.
 std::optional<Value> read_argument(const Argument& argument, std::string_view text, std::string* error);
 
-// The default of each argument, in schema order. REQUIRES: the schema is valid.
+// Returns the default of each argument, in schema order. REQUIRES: the schema is valid.
 std::vector<Value> default_arguments(const Schema& schema);
 
-// The interval of the parser's tuples in ns, given the values of its arguments in schema order; 0 if each tuple is an
-// event. REQUIRES: read_argument() accepts the values.
+// Returns the interval of the parser's tuples in ns, given the values of its arguments in schema order; 0 if each tuple
+// is an event. REQUIRES: read_argument() accepts the values.
 int64_t interval_ns_of(const Schema& schema, std::span<const std::string> values);
 
 }  // namespace tapline

@@ -4,7 +4,7 @@
 
 namespace tapline {
 
-// Returns whether the payload may be another packet, with separate addresses, that decode() did not decode: a fragment
+// Returns true if the payload may be another packet, with its own addresses, that decode() did not decode: a fragment
 // of a tunnel, or a tunnel whose content is not IP or is garbage.
 bool may_carry_packet(const Packet& packet);
 

@@ -68,11 +68,11 @@ struct alignas(64) Connection {
   Direction direction_of(Side side) const {
     return side == client_side ? Direction::kFromClient : Direction::kFromServer;
   }
-  // The side that sent a packet of this connection, even if the client side has been corrected since then.
+  // Returns the side that sent a packet of this connection, even if the client side has been corrected since then.
   Side side_of(const Packet& packet) const {
     return packet.src_port == port[0] && packet.src_ip == ip[0] ? Side{0} : Side{1};
   }
-  // True if the start of the side's stream was seen: its SYN or, for the client, the response to it.
+  // Returns true if the start of the side's stream was seen: its SYN or, for the client, the response to it.
   bool start_known(Side side) const {
     const bool was_answered = side == client_side && client_known_by == ClientKnownBy::kHandshake && incarnation != 0;
     return (syn_seen >> side & 1) != 0 || was_answered;

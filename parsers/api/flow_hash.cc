@@ -59,7 +59,7 @@ uint64_t v4_word(const IpAddress& address) {
   return word;
 }
 
-// Any order works as long as it is the same for both directions.
+// Returns true if the source comes first. Any order works as long as it is the same for both directions.
 bool in_order(const FlowKey& key, uint64_t src_high, uint64_t dst_high, uint64_t src_low, uint64_t dst_low) {
   if (src_high != dst_high) return src_high < dst_high;
   if (src_low != dst_low) return src_low < dst_low;

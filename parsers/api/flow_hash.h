@@ -8,7 +8,8 @@
 
 namespace tapline {
 
-// A deployment has one key, so that an outsider can't choose flows for one sampling decision or one table slot.
+// The key of all hashes in a deployment. Without it, an outsider can't choose flows that share a sampling decision or a
+// table slot.
 struct HashKey {
   uint64_t low = 0;
   uint64_t high = 0;
@@ -35,15 +36,15 @@ class FlowHasher {
   HashKey key_;
 };
 
-// The SipHash-1-3 of a string under the same key, unrelated to the hashes of flows.
+// Returns the SipHash-1-3 of a string under the same key, unrelated to flow hashes.
 uint64_t keyed_hash(HashKey key, std::string_view text);
 
-// Sampling keeps a flow if an independent finaliser of its hash lies below the threshold, so a lower rate keeps a
-// subset of a higher rate's flows, and all monitors make the same decision. The threshold for rate 1 keeps every flow.
-// Returns 0 for rates of 0 or less and for NaN; saturates for rates of 1 or more.
+// Returns the threshold for a sampling rate. A flow is kept if the sampling_position() of its hash is below the
+// threshold, so a lower rate keeps a subset of a higher rate's flows, and all monitors make the same decision. Returns
+// 0 for rates of 0 or less and for NaN; saturates for rates of 1 or more, which keep every flow.
 uint64_t sampling_threshold(double rate);
 
-// The finaliser: 63 uniform bits, unrelated to the bits of the hash that tables and replicate groups use.
+// Finalises the hash: returns 63 uniform bits, unrelated to the bits of the hash that tables and replicate groups use.
 constexpr uint64_t sampling_position(uint64_t flow_hash) {
   uint64_t x = flow_hash ^ 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -52,11 +53,11 @@ constexpr uint64_t sampling_position(uint64_t flow_hash) {
 }
 constexpr bool sampled(uint64_t flow_hash, uint64_t threshold) { return sampling_position(flow_hash) < threshold; }
 
-// Returns the position for queries whose flows are also sampled by switches. They can't compute the hash, but can match
-// single bits of port numbers. Therefore the position begins with bits of the far port, which the query does not name.
-// The first bit is the second lowest one, since Linux prefers even ports for clients; the finaliser provides the
-// remaining bits of the position. So at a rate of 1/2^n or less, for n up to kPortBits, every flow that is kept has n
-// zeros there.
+// Returns the position for queries whose flows are also sampled by switches. Switches can't compute the hash, but can
+// match single bits of port numbers. Therefore the position begins with bits of the far port, the one that the query
+// does not name. The first bit is the port's second lowest bit, since Linux prefers even ports for clients; the
+// finaliser provides the remaining bits of the position. So at a rate of 1/2^n or less, for n up to kPortBits, the
+// position of every kept flow begins with n zeros.
 inline constexpr int kPortBits = 6;
 constexpr uint64_t sampling_position(uint64_t flow_hash, uint16_t far_port) {
   uint64_t first = 0;

@@ -26,7 +26,7 @@ inline constexpr int64_t kLatestTimeNs = INT64_MAX / 2;
 // Position of an absent header.
 inline constexpr uint32_t kNoOffset = UINT32_MAX;
 
-// The addresses of an Ethernet header, each in network order.
+// The addresses of an Ethernet header, each in network byte order.
 struct EthernetAddresses {
   std::span<const uint8_t, 6> destination, source;
 
@@ -44,7 +44,7 @@ struct RawPacket {
   int64_t time_ns = 0;      // time since the epoch, 0 to kLatestTimeNs
   LinkType link = LinkType::kEthernet;
   uint8_t tap = 0;  // index among the source's taps
-  // True if the time is that of the poll, because the port has no arrival times.
+  // True if the time is that of the poll, because the port provides no arrival times.
   bool polled_time = false;
   void* buffer = nullptr;  // handle of the bytes' storage, private to the source
 
@@ -54,8 +54,7 @@ struct RawPacket {
     return EthernetAddresses::at(data);
   }
 };
-// Sources and rings move packets in bursts, so the size affects throughput: measure before growing it beyond the
-// padding.
+// Sources and rings move packets in bursts, so the size affects throughput: measure before it outgrows its padding.
 static_assert(sizeof(RawPacket) == 40);
 
 namespace protocol {
@@ -66,7 +65,7 @@ namespace tcp_flag {
 inline constexpr uint8_t kFin = 0x01, kSyn = 0x02, kRst = 0x04, kPsh = 0x08, kAck = 0x10, kUrg = 0x20;
 }
 
-// The endpoint of a packet that is the query's TO, if all queries that want the packet agree: a hint at the client
+// The endpoint of a packet that is the query's TO, if all queries that want the packet agree: a hint about the client
 // side.
 enum class ToSide : uint8_t { kUnknown, kSource, kDestination };
 
@@ -78,7 +77,7 @@ inline constexpr uint8_t kSyn = 0x01;          // first SYN of this incarnation
 inline constexpr uint8_t kEstablished = 0x02;  // handshake complete
 inline constexpr uint8_t kClosed = 0x04;       // the second FIN
 inline constexpr uint8_t kReset = 0x08;        // a RST that its receiver must accept
-// A RST that its receiver must ignore; or the packet shows that both sides ignored a RST that looked acceptable.
+// A RST that its receiver must ignore, or a packet that shows that both sides ignored a RST that looked acceptable.
 inline constexpr uint8_t kRstIgnored = 0x10;
 inline constexpr uint8_t kStrayRst = 0x20;        // a RST of an unknown connection; Packet::connection is null
 inline constexpr uint8_t kSynAckConflict = 0x40;  // a SYN/ACK with a different sequence number from an earlier one
@@ -91,7 +90,8 @@ struct Packet {
   const uint8_t* data = nullptr;
   int64_t time_ns = 0;
   uint64_t flow_hash = 0;
-  // Bit q is set if query q wants this packet (match, sampling, LIMIT). decode() clears it; the monitor sets it.
+  // Bit q is set if query q wants this packet (match, sampling, LIMIT). decode() clears all bits; the monitor sets
+  // them.
   uint64_t queries = 0;
   Connection* connection = nullptr;  // set by the engine; null if the packet has no connection
   void* buffer = nullptr;  // as in RawPacket; decode() leaves it null, and it stays null for a reassembled datagram,
@@ -126,7 +126,7 @@ struct Packet {
   // Ethernet padding.
   uint32_t payload_bytes = 0;
   // The telemetry of the innermost packet, for read_telemetry(): the INT header and metadata that switches on the path
-  // wrote. It is captured completely; 0 bytes if there is none.
+  // wrote. Captured completely; 0 bytes if there is none.
   uint32_t telemetry_offset = 0;
   uint32_t telemetry_bytes = 0;
 
@@ -147,7 +147,7 @@ struct Packet {
   std::string_view payload_text() const {
     return {reinterpret_cast<const char*>(data + payload_offset), payload_captured_bytes};
   }
-  // Distinguishes flows of different VLANs, like FlowKey.
+  // Returns the VLAN IDs in the form of FlowKey::vlan.
   uint32_t vlan_key() const { return vlan_tags < 2 ? vlan[0] : static_cast<uint32_t>(vlan[0]) << 12 | vlan[1]; }
   bool is_tcp() const { return protocol == protocol::kTcp; }
   bool is_udp() const { return protocol == protocol::kUdp; }

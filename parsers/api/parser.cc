@@ -5,8 +5,8 @@
 namespace tapline {
 namespace {
 
-// Guesses the client of a packet without a connection: by the query's TO, then by the higher port; if the ports are
-// equal, the sender is the client.
+// A guess at the client side of a packet without a connection: from the query's TO, otherwise the side with the higher
+// port; if the ports are equal, the sender.
 struct Guess {
   bool source_is_client;
   ClientKnownBy known_by;
@@ -60,7 +60,7 @@ std::span<const Value> Emitter::encoded(std::span<const Value> values) {
   size_t bytes = 0;
   for (const Value& value : values) bytes += value.type() == FieldType::kString ? value.as_string().size() : 0;
   texts_.clear();
-  texts_.reserve(3 * bytes);  // a byte becomes at most three bytes, so appending never moves earlier texts
+  texts_.reserve(3 * bytes);  // a byte becomes at most three bytes, so appending never moves earlier strings
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i].type() != FieldType::kString) continue;
     const std::string_view text = values[i].as_string();

@@ -25,13 +25,13 @@ class SharedTriggers;
 }  // namespace trigger
 class RouteFeed;
 
-// The requirements of a parser. The engine does no look-up and no reassembly that no parser requires.
+// The requirements of a parser. The engine performs only the look-ups and the reassembly that some parser requires.
 struct Needs {
   bool packets = true;       // process() is called
   bool connections = false;  // TCP packets come with their connection
   bool datagrams = false;    // packets of all other protocols come with their flow, as a Connection
-  bool streams = false;      // it is a StreamParser (implies connections)
-  bool proxies = false;      // it also sees the handshake with a SOCKS proxy; other parsers' streams begin after it
+  bool streams = false;      // the parser is a StreamParser (implies connections)
+  bool proxies = false;  // the parser also sees handshakes with SOCKS proxies; other parsers' streams begin after them
   // on_interval() is called at the end of each interval of this length in packet time, at least kShortestIntervalNs; 0:
   // never. This is the only need that set_arguments() may change.
   int64_t interval_ns = 0;
@@ -39,12 +39,12 @@ struct Needs {
   // interval (or second, if there are no intervals), and a count of the others in Connection::more_packets and
   // more_bytes. The engine then need not decode the others.
   bool every_packet = true;
-  // If true, and several taps show a packet, process() gets each view, in order of time, with Packet::tap; views after
-  // the first have Packet::repeated_view, and no connection. The first view may precede the query. If false, process()
-  // gets only the first view. Fragments have one view.
+  // If true, and several taps show a packet, process() receives each view, in time order, with Packet::tap. Views after
+  // the first have Packet::repeated_view set and no connection. The first view may precede the query. If false,
+  // process() receives only the first view. Fragments have one view.
   bool all_views = false;
-  // The bytes of parser state in each connection (or flow, or both, as requested above), which are initially zero and
-  // aligned to 8. A nonzero size also requests connections.
+  // Size of the parser's state in each connection (or flow, or both, as requested above). The state is initially zero
+  // and aligned to 8 bytes. A nonzero size also requests connections.
   uint16_t connection_state_bytes = 0;
 };
 
@@ -119,7 +119,7 @@ class Emitter {
   uint32_t parser_;
   uint64_t statements_ = 0;  // bit per value that is a statement
   std::vector<Value> encoded_;
-  std::string texts_;  // the texts of encoded_
+  std::string texts_;  // the strings of encoded_
 };
 
 // Processes bursts of packets and emits tuples. One instance per lane: no locks, no shared state, no allocation per
@@ -130,15 +130,15 @@ class Parser {
   virtual const Schema& schema() const = 0;
   virtual Needs needs() const { return {}; }
 
-  // Receives packets in capture order. Some query wants each of them (queries != 0), and all are within the interval of
-  // now_ns().
+  // Receives packets in capture order. At least one query wants each packet (queries != 0), and all lie within the
+  // interval that contains now_ns().
   virtual void process(std::span<const Packet> /*burst*/, Emitter& /*out*/) {}
 
   // Called when packet time has passed the end of an interval, but only for the latest interval that had packets.
   // `end_ns` is its last nanosecond + 1, a multiple of needs().interval_ns since the epoch.
   virtual void on_interval(int64_t /*end_ns*/, Emitter& /*out*/) {}
-  // The end of a later interval for which on_interval() must be called even if no packet arrives; INT64_MAX if there is
-  // none. It is read after each on_interval().
+  // Returns the end of a later interval for which on_interval() must be called even if no packet arrives; INT64_MAX if
+  // there is none. Called after each on_interval().
   virtual int64_t due_ns() const { return INT64_MAX; }
 
   // Called when `queries` will see no more of this connection, because it timed out, was replaced or evicted, or the
@@ -147,8 +147,8 @@ class Parser {
   virtual void on_end(Connection& /*connection*/, uint64_t /*queries*/, Emitter& /*out*/) {}
 
   // Sets the values of schema().arguments, in schema order, with which query `query` (a bit number) requests this
-  // parser's tuples. Called before the query's first packet, and again when another query takes the number. Strings are
-  // valid during the call. Not called if the parser has no arguments.
+  // parser's tuples. Called before the query's first packet, and again when the number is reused for another query.
+  // Strings are valid during the call. Not called if the parser has no arguments.
   virtual void set_arguments(uint32_t /*query*/, std::span<const Value> /*arguments*/) {}
 
   // Called when these queries end: emit pending tuples that belong to no connection. on_end() follows for each of their
@@ -156,8 +156,8 @@ class Parser {
   virtual void on_queries_end(uint64_t /*queries*/, Emitter& /*out*/) {}
 
   // Sets the names of the monitor's taps, by Packet::tap; valid during the call. Called at most once, before the first
-  // packet. If it is not called, there is one tap without names. A tap without a switch may get its names later, before
-  // its first packet, if it shows a queue: the names of such a tap stay valid as long as the parser.
+  // packet. If it is not called, there is one tap without names. A tap without a switch may receive its names later,
+  // before its first packet, if it shows a queue; the names of such a tap stay valid for the parser's lifetime.
   virtual void set_taps(std::span<const TapNames> /*taps*/) {}
 
   // Sets the source of the monitor's metrics, for the one parser that reports them. May be null.
@@ -167,9 +167,9 @@ class Parser {
   // the first packet.
   virtual void set_routes(RouteFeed* /*routes*/) {}
 
-  // Sets the triggers of query `query`, for the one parser that evaluates them; null if there are none. Called when
-  // set_arguments() is. `shared` counts them together with the parsers of other lanes; it is null if no other lane has
-  // packets of the query and the triggers stay the same.
+  // Sets the triggers of query `query`, for the one parser that evaluates them; null if there are none. Called at the
+  // same time as set_arguments(). `shared` combines their counts with those of other lanes; it is null if no other lane
+  // has packets of the query and the triggers stay the same.
   virtual void set_triggers(uint32_t /*query*/, std::shared_ptr<const trigger::Program> /*triggers*/,
                             std::shared_ptr<trigger::SharedTriggers> /*shared*/) {}
 
@@ -197,12 +197,12 @@ class Parser {
   uint32_t state_offset_ = 0;
 };
 
-// The shortest interval of a parser: each end costs a call per parser, and ends a burst.
+// The minimum interval of a parser. Each interval's end costs a call per parser, and ends the current burst.
 inline constexpr int64_t kShortestIntervalNs = 100'000;
 
 inline constexpr int kLookAheadSteps = 3;
 
-// The origin of a piece of a stream.
+// Source of a piece of a stream: its packet's time, its offset, and the peer bytes that the packet acknowledges.
 struct Segment {
   int64_t time_ns;  // capture time of the packet that carried it
   uint64_t offset;  // position of its first byte in this side's stream; 0: the first byte after the SYN, or the first
@@ -215,8 +215,8 @@ enum class StreamVerdict : uint8_t { kContinue, kGiveUp };
 enum class StreamEnd : uint8_t { kFin, kReset, kGivenUp };
 
 // Receives the bytes of both directions of each TCP connection, in order and once each, as far as they were captured.
-// `Side` distinguishes the directions; the connection determines which of them is the client, and a parser may correct
-// that with claim_client().
+// `Side` distinguishes the directions; the connection records which side is the client, and a parser may correct that
+// with claim_client().
 class StreamParser : public Parser {
  public:
   // Receives bytes in order, split anywhere. The span is invalid after the call. Return kGiveUp if this parser wants no
@@ -228,9 +228,9 @@ class StreamParser : public Parser {
                                Emitter& out) = 0;
   // Called when this side sends no more. kReset ends both sides, with one call for each.
   virtual void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns, Emitter& out) = 0;
-  // Announces the connections of the next packets. Called for each of kLookAheadSteps in turn, over a whole burst: each
-  // step reads what the previous step prefetched, so a chain of cache misses stalls once per burst instead of once per
-  // packet.
+  // Announces the connection of an upcoming packet. Each of the kLookAheadSteps steps runs over a whole burst before
+  // the next step begins, and reads what the previous step prefetched, so a chain of cache misses stalls once per burst
+  // instead of once per packet.
   virtual void look_ahead(const Connection& /*connection*/, int /*step*/) const {}
 };
 

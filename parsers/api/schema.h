@@ -34,8 +34,8 @@ inline Field optional(Field field) {
   return field;
 }
 
-// The kind that the field declares. Plug-ins can't declare a kind, so the kinds of their fields follow from the names:
-// url, statement or query, key or keys.
+// Returns the kind that the field declares. Plug-ins can't declare kinds, so those of their fields follow from the
+// names: url, statement or query, key or keys.
 TextKind text_kind_of(const Field& field);
 
 // An argument that a query passes to the parser: PARSE queue_flows(delay=500us). Each query has separate values.
@@ -44,7 +44,7 @@ struct Argument {
   FieldType type = FieldType::kU64;  // any but kAddress; a string is one of `choices`
   std::string unit = {};             // as for a field: queries write "ns" as a duration, "bytes" as a size
   std::string description = {};
-  std::string default_value = {};  // as read_argument() reads it
+  std::string default_value = {};  // in the form that read_argument() accepts
   double min = 0;                  // bounds of a number, inclusive
   double max = 0;
   std::vector<std::string> choices = {};
@@ -74,18 +74,18 @@ struct Schema {
   // monitor has one interval per parser, so it refuses a query that chooses another one.
   std::string interval_argument = {};
   bool events = false;  // tuples may also be events (Emitter::emit_event)
-  // True if tuples are correct only if one instance sees every packet of a tap: queries may not select or sample
-  // packets, and no two threads may share them.
+  // True if tuples are correct only when one instance sees every packet of a tap. Queries then must not select or
+  // sample packets, and no two threads may share the packets.
   bool all_traffic = false;
   bool queues = false;  // measures queues, so it needs taps on both sides of a queue
-  // True if the parser emits no tuples: its fields are those of packets, which only triggers in the monitor count.
+  // True if the parser emits no tuples: its fields describe packets, which only triggers in the monitor count.
   bool counted = false;
   std::vector<Argument> arguments = {};
   std::vector<std::string> example = {};  // the values of `fields` in an example tuple, as text; plug-ins have none
 };
 
-// The first columns of every parser: time_ns, flow_hash, flow_incarnation, client_known_by, src_ip, src_port, dst_ip,
-// dst_port.
+// Returns the first columns of every parser: time_ns, flow_hash, flow_incarnation, client_known_by, src_ip, src_port,
+// dst_ip, dst_port.
 std::span<const Field> common_fields();
 
 }  // namespace tapline

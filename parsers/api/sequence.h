@@ -5,7 +5,7 @@
 
 namespace tapline {
 
-// The distance by which `end` is ahead of `start`; negative if it is behind.
+// Returns how far `end` is ahead of `start`; negative if it is behind.
 inline int32_t sequence_distance(uint32_t start, uint32_t end) { return static_cast<int32_t>(end - start); }
 
 }  // namespace tapline

@@ -37,7 +37,7 @@ struct Telemetry {
   std::array<Hop, kMaxHops> path;   // in path order
 };
 
-// The bytes of the shim, the INT header and the hops' metadata; 0 if there is no telemetry.
+// Returns the size of the shim, the INT header and the hops' metadata; 0 if there is no telemetry.
 inline uint32_t telemetry_wire_bytes(const Packet& packet) {
   constexpr uint32_t kShimBytes = 4;
   return packet.telemetry_bytes == 0 ? 0 : kShimBytes + packet.telemetry_bytes;

@@ -13,9 +13,9 @@ namespace tapline {
 //
 //   full(t)   each unreadable byte as %XX, in capitals, and each % as %25; all else unchanged
 //   coded(t)  t contains a %, and equals full(u) for some u
-//   shown(t)  full(t) if t is unreadable in part or coded, else t
+// shown(t) full(t) if t is partly unreadable or coded, else t
 //
-// shown() is injective: coded(shown(t)) tells which case applies, and percent-decoding undoes full(). Most text that
+// shown() is injective: coded(shown(t)) shows which case applies, and percent-decoding undoes full(). Most text that
 // already contains escapes stays unchanged: /caf%C3%A9 is not full() of any text, since é is readable.
 enum class LineBreaks : uint8_t { kEncode, kKeep };  // kKeep: for statements, leaves tab, LF and CR unchanged
 
@@ -50,10 +50,10 @@ inline bool must_encode(std::string_view text, LineBreaks line_breaks) {
 void append_encoded(std::string_view text, LineBreaks line_breaks, std::string* out);
 
 // Returns the text in a form that logs and terminals can show, as one line. Characters that are invisible, or that
-// change the order or the lines of others, become escapes, /\u{202e}gpj.exe, and bytes that are not UTF-8 become
-// U+FFFD. These characters are Unicode's controls, formats, line and paragraph separators, and the characters that
-// renderers omit by default. Java and TypeScript have the same table; schema/golden/readable_text.json ensures that all
-// three are the same. Unlike shown(), it can't be undone.
+// change the order or the lines of others, become escapes (/\u{202e}gpj.exe), and bytes that are not UTF-8 become
+// U+FFFD. The escaped characters are Unicode's controls, formats, line and paragraph separators, and the characters
+// that renderers omit by default. Java and TypeScript have the same table; schema/golden/readable_text.json ensures
+// that all three are the same. Unlike shown(), it can't be undone.
 std::string readable_text(std::string_view text);
 
 // Does the same as readable_text(), but keeps line feeds and tabs.

@@ -83,8 +83,8 @@ TEST(Text, StatementsKeepTheirLineBreaks) {
   EXPECT_EQ(shown("%0A", LineBreaks::kEncode), "%250A");
 }
 
-// Tests every text up to a length over the relevant characters, and random texts: each is shown readably and
-// unambiguously, and decodes to the original.
+// Tests all strings of up to four relevant characters, and random strings: each is shown readably and unambiguously,
+// and decodes to the original.
 TEST(Text, EveryTextCanBeDecoded) {
   const std::string alphabet = {'a', '%', '0', '1', '2', '5', 'A', 'C', '3', '9', '\n', '\x01', '\xc3', '\xa9', '\x80'};
   for (const LineBreaks line_breaks : {LineBreaks::kEncode, LineBreaks::kKeep}) {

@@ -18,7 +18,7 @@ enum class ClientKnownBy : uint8_t {
 };
 std::string_view name_of(ClientKnownBy known_by);  // "handshake", "query", "protocol", "port"
 
-// The common columns of a tuple. Source is the client.
+// The common columns of a tuple. The source is the client.
 struct TupleHeader {
   int64_t time_ns = 0;  // time of the tuple's completion; never decreases within a lane and query
   uint64_t flow_hash = 0;
@@ -109,7 +109,7 @@ LossUnit unit_of(LossReason reason);
 class TupleSink {
  public:
   virtual ~TupleSink() = default;
-  // `parser` is its index in the engine; `values` match the parser's schema in number, order and type.
+  // `parser` is the parser's index in the engine; `values` match the parser's schema in number, order and type.
   virtual void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) = 0;
   // Receives a tuple that is also an event, which reaches people and programs within milliseconds if the output
   // supports events.
