@@ -14,7 +14,7 @@ uint16_t load_16(const uint8_t* bytes) {
   std::memcpy(&value, bytes, 2);
   return value;
 }
-// The value of load_16() for this number in network order.
+// Returns what load_16() reads for this number in network byte order.
 constexpr uint16_t in_network_order(uint16_t value) {
   return std::endian::native == std::endian::big ? value : static_cast<uint16_t>(value << 8 | value >> 8);
 }
@@ -44,7 +44,7 @@ struct PlainHeaders {
   uint8_t vlan_tags;
 };
 
-// Writes every field but flow_hash.
+// Writes every field except flow_hash.
 [[gnu::always_inline]] inline void fill(const RawPacket& raw, const PlainHeaders& headers, Packet* packet) {
   const bool is_tcp = headers.ip[9] == protocol::kTcp;
   packet->data = raw.data;
@@ -85,9 +85,9 @@ struct PlainHeaders {
   packet->ethernet_offset = 0;
 }
 
-// The fast path: a whole Ethernet frame with at most one 802.1Q tag, IPv4 without options that is not a fragment, and
-// TCP, or UDP that is not a tunnel. For any other frame, malformed or merely less common, it returns false, and Decoder
-// takes over.
+// Fast path: decodes a whole Ethernet frame with at most one 802.1Q tag, IPv4 without options that is not a fragment,
+// and TCP, or UDP that is not a tunnel. Returns false for any other frame, malformed or merely less common; Decoder
+// then decodes it.
 [[gnu::always_inline]] inline bool decode_plain(const RawPacket& raw, Packet* packet) {
   constexpr uint32_t kMinBytes = 18 + 20 + 8;
   if (raw.link != LinkType::kEthernet || raw.captured_bytes < kMinBytes) return false;

@@ -205,7 +205,7 @@ TEST(Decode, ALengthBeyondTheFrameIsWrong) {
   }
 }
 
-// A datagram that a mirror or a driver has cut has a correct header, including its length.
+// A datagram that a mirror or a driver truncated has a correct header, including the length.
 TEST(Decode, ALengthBeyondTheFrameIsValidIfTheHeaderIs) {
   Bytes cut_bytes = ethernet(0x0800, with_checksum(kIpV4));
   cut_bytes.resize(cut_bytes.size() - 3);
@@ -236,7 +236,7 @@ TEST(Decode, WithASnaplenTheWireLengthCounts) {
   EXPECT_EQ(decoded(Frame{frame, 0, wire_bytes - 1}.raw()).outcome, DecodeOutcome::kMalformed);
 }
 
-// Every prefix of a frame is either too short to decode or decodes to the same endpoints.
+// Every prefix of a frame either is too short to decode or decodes to the same endpoints.
 TEST(Decode, EveryPrefixIsTruncatedOrTheSame) {
   for (const Bytes& whole_bytes : {ethernet(0x0800, kIpV4, {1, 2}), ethernet(0x86dd, kIpV6)}) {
     const size_t headers = whole_bytes.size() - 5;
@@ -305,7 +305,7 @@ TEST(Decode, IpV6ExtensionHeaders) {
   EXPECT_EQ(decoded(ethernet(0x86dd, ip_v6("::1", "::2", 60, too_long))).outcome, DecodeOutcome::kMalformed);
 }
 
-// Compares with the same packet on a link without a fast path. The fast path's Packet had other contents before.
+// Compares with the same packet on a link type without a fast path. The fast path's Packet initially contains garbage.
 TEST(Decode, FastPathFillsAllFields) {
   const Bytes udp = ip_v4("10.0.0.3", "10.0.0.4", protocol::kUdp, testing::udp_datagram(53, 5353, "an answer"));
   Packet used;

@@ -11,7 +11,7 @@
 
 namespace tapline {
 
-// Length of an IP header's extension, of which 8 bytes are present. `number` is its protocol number.
+// Returns the length of an extension header, of which at least 8 bytes are readable. `number` is its protocol number.
 inline uint32_t extension_bytes(uint8_t number, const uint8_t* extension) {
   if (number == protocol::kFragment) return 8;
   return number == protocol::kAh ? (extension[1] + 2u) * 4 : (extension[1] + 1u) * 8;
@@ -108,7 +108,7 @@ inline constexpr uint16_t kIpV4 = 0x0800, kIpV6 = 0x86dd, kVlan = 0x8100, kProvi
                           kPppoeSession = 0x8864, kNsh = 0x894f, kArp = 0x0806, kTelemetry = 0x88b5;
 }
 
-// The UDP ports that udp_tunnel() examines, in one place with the check of the fast path.
+// The UDP ports that udp_tunnel() examines, defined next to the check that the fast path uses.
 namespace tunnel_port {
 inline constexpr uint16_t kGtpU = 2152, kTeredo = 3544, kGre = 4754, kVxlan = 4789, kVxlanGpe = 4790, kGeneve = 6081,
                           kMpls = 6635, kVxlanOld = 8472;

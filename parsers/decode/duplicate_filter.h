@@ -8,7 +8,7 @@
 
 namespace tapline {
 
-// A remembered packet takes 16 bytes of memory.
+// Bounds of a DuplicateFilter. A remembered packet takes 16 bytes of memory.
 struct DuplicateOptions {
   int64_t window_ns = 10'000'000;                        // for packets with an IPv4 identification
   int64_t window_without_identification_ns = 1'000'000;  // for IPv6, and IPv4 with identification 0
@@ -19,13 +19,13 @@ struct DuplicateOptions {
 //
 // Two packets are the same if their digests are (packet_digest.h).
 //
-// A retransmission is a different packet: its sender assigns a new identification. If there is none (IPv6,
-// identification 0), only time distinguishes them. The window is then far below the shortest retransmission time-out in
-// use (200 ms), so the only false positives are fast retransmissions within a millisecond of the original, and the
-// second of two acknowledgements or datagrams that are equal in every bit.
+// A retransmission is a different packet: its sender assigns a new identification. Without an identification (IPv6, or
+// IPv4 identification 0), only time distinguishes a retransmission from a copy. The window is then far below the
+// shortest retransmission time-out in use (200 ms), so the only false positives are fast retransmissions within a
+// millisecond of the original, and the second of two acknowledgements or datagrams that are equal in every bit.
 //
-// If more packets fall within the window than it can remember, it forgets, among a few, the packet whose window ends
-// first. It may then miss a copy, so errors only keep packets.
+// If more packets fall within the window than the filter can remember, it evicts, among a few, the packet whose window
+// ends first. It may then miss a copy, which only keeps a packet too many.
 class DuplicateFilter {
  public:
   DuplicateFilter(const DuplicateOptions& options, HashKey key);

@@ -15,7 +15,7 @@ struct Extent {
   bool more;
 };
 
-// The position of the fragment's data in the datagram. decode() has checked that the headers are complete.
+// Returns the position of the fragment's data in the datagram. decode() has checked that the headers are complete.
 Extent extent_of(const Packet& fragment) {
   const uint8_t* ip = fragment.data + fragment.ip_offset;
   uint32_t begin;
@@ -32,7 +32,8 @@ Extent extent_of(const Packet& fragment) {
   return {begin, begin + fragment.payload_bytes, has_more};
 }
 
-// The position of the field that names the next header, in an IPv6 header of `bytes` bytes including extensions.
+// Returns the position of the field that names the next header, in an IPv6 header of `bytes` bytes including
+// extensions.
 uint32_t last_next_header(const uint8_t* ip, uint32_t bytes) {
   uint32_t field = 6;
   for (uint32_t offset = 40; offset < bytes;) {
@@ -188,7 +189,7 @@ void FragmentTable::recycle() {
   completed_.clear();
 }
 
-// All fragments must agree on the end of the data.
+// Returns true if the fragment agrees with the earlier ones on the end of the data.
 bool FragmentTable::fits(const Place& place, uint32_t begin, uint32_t end, bool has_more) const {
   const uint32_t seen_end = place.pieces == 0 ? 0 : place.piece[place.pieces - 1].end;
   if (place.end != kNone) return has_more ? end <= place.end : end == place.end;
@@ -232,7 +233,8 @@ bool FragmentTable::cover(Place* place, uint32_t begin, uint32_t end) {
   return true;
 }
 
-// Keeps the header of the first fragment, without the fragment header. Of several copies, the earliest is kept.
+// Keeps the header of the first fragment, without the fragment header. If there are several copies, the earliest is
+// kept.
 bool FragmentTable::copy_header(uint32_t index, const Packet& fragment) {
   Place& place = places_[index];
   const bool is_v6 = fragment.ip_version == 6;

@@ -9,7 +9,8 @@
 
 namespace tapline {
 
-// Reserves about 66 KiB of memory for each of max_datagrams, touched only as fragments arrive.
+// Bounds of a FragmentTable, which reserves about 66 KiB of memory for each of max_datagrams. Memory is touched only as
+// fragments arrive.
 struct FragmentOptions {
   uint32_t max_datagrams = 256;         // concurrent datagrams, including completed ones until recycle()
   int64_t timeout_ns = 30'000'000'000;  // in packet time, from the first fragment seen to the last
@@ -45,7 +46,7 @@ class FragmentTable {
   // Releases the completed datagrams.
   void recycle();
 
-  // The frames since the start that became part of no datagram.
+  // Returns the losses since the start: frames that became part of no datagram.
   const Losses& losses() const { return losses_; }
   uint64_t held_frames() const { return held_frames_; }
 
@@ -68,7 +69,7 @@ class FragmentTable {
   struct Piece {
     uint32_t begin, end;
   };
-  // A slot that is waiting for fragments, in which case it is in the age list and in a bucket, or completed, or free.
+  // A slot is waiting for fragments (and is then in the age list and in a bucket), completed, or free.
   struct Place {
     Key key;
     int64_t first_ns = 0;
@@ -86,7 +87,7 @@ class FragmentTable {
   uint32_t bucket_of(const Key& key) const;
   uint32_t find(const Key& key, uint32_t bucket) const;
   uint32_t open(const Key& key, uint32_t bucket, const Packet& fragment);
-  void close(uint32_t index);  // ends holding; afterwards, the slot is in no list
+  void close(uint32_t index);  // removes the slot from the age list and from its bucket
   void discard(uint32_t index);
   void spoil(Place* place);
   void lose(const Packet& fragment);
@@ -102,7 +103,7 @@ class FragmentTable {
   FlowHasher hasher_;
   std::unique_ptr<uint8_t[]> memory_;
   std::vector<Place> places_;
-  std::vector<uint32_t> buckets_;  // the number of slots, rounded up to a power of two
+  std::vector<uint32_t> buckets_;  // as many as slots, rounded up to a power of two
   std::vector<uint32_t> free_, completed_;
   uint32_t oldest_ = kNone, newest_ = kNone;
   uint64_t held_frames_ = 0;

@@ -232,7 +232,7 @@ TEST_F(FragmentTableTest, ALongerDatagramOfIpV6IsMalformed) {
   EXPECT_EQ(decode(frame_of({1, 65528, Bytes(8), false, true}).raw(), kHasher, &packet), DecodeOutcome::kMalformed);
 }
 
-// Options that every hop reads come before the fragment header.
+// Hop-by-hop options come before the fragment header.
 TEST_F(FragmentTableTest, HeadersBeforeTheFragmentHeaderStay) {
   const Bytes datagram = udp_of(30);
   bool is_whole = false;
@@ -249,7 +249,8 @@ TEST_F(FragmentTableTest, HeadersBeforeTheFragmentHeaderStay) {
   EXPECT_TRUE(std::equal(packet_.payload().begin(), packet_.payload().end(), datagram.begin() + 8, datagram.end()));
 }
 
-// A fragmented datagram inside a tunnel whose datagrams are fragmented, too: each is reassembled in turn.
+// A fragmented datagram is inside a tunnel whose own datagrams are fragmented, too. The outer ones are reassembled
+// first.
 TEST_F(FragmentTableTest, FragmentsInsideAndAroundTunnels) {
   const Bytes datagram = udp_of(100);
   const std::vector<Fragment> inner = cut(datagram, 64, false, 7);
@@ -277,7 +278,7 @@ TEST_F(FragmentTableTest, FragmentsInsideAndAroundTunnels) {
   EXPECT_TRUE(std::equal(packet_.payload().begin(), packet_.payload().end(), datagram.begin() + 8, datagram.end()));
 }
 
-// Records, in a byte array per datagram, the first copy of each byte.
+// A model of one datagram, which keeps the first copy of each byte.
 struct Model {
   std::vector<int> bytes = std::vector<int>(1024, -1);
   uint32_t end = 0;  // 0: not known
@@ -302,7 +303,8 @@ struct Model {
   }
 };
 
-// Compares with the model on fragments of three datagrams at a time, shuffled, some lost, some repeated, some forged.
+// Compares the table with the model, on fragments of three datagrams at a time, shuffled, some lost, some repeated,
+// some forged.
 TEST(FragmentTableModel, AgreesOnRandomFragments) {
   std::mt19937 random(2718);
   FragmentTable table({.max_datagrams = 8, .timeout_ns = 1'000'000}, HashKey{3, 4});
@@ -326,7 +328,7 @@ TEST(FragmentTableModel, AgreesOnRandomFragments) {
     for (const Fragment& f : all) {
       const Frame frame = frame_of(f, round * 1'000'000LL);
       Packet packet;
-      if (decode(frame.raw(), kHasher, &packet) != DecodeOutcome::kFragment) continue;  // is a whole datagram
+      if (decode(frame.raw(), kHasher, &packet) != DecodeOutcome::kFragment) continue;  // a whole datagram
       ++frames;
       Model& model = models[{f.id, f.v6}];
       const bool expected = model.add(f);

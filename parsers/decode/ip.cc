@@ -12,7 +12,7 @@ bool is_skipped_extension(uint8_t header) {
   return header == 0 || header == 43 || header == 60 || header == 135 || header == 139 || header == 140;
 }
 
-// By RFC 791, the sum of all 16-bit words, including the checksum, is all ones.
+// Returns true if the one's complement sum of all 16-bit words, including the checksum, is all ones (RFC 791).
 bool has_right_checksum(const uint8_t* ip, uint32_t header_bytes) {
   uint32_t sum = 0;
   for (uint32_t offset = 0; offset < header_bytes; offset += 2) sum += big_endian_16(ip + offset);
@@ -22,12 +22,13 @@ bool has_right_checksum(const uint8_t* ip, uint32_t header_bytes) {
 
 }  // namespace
 
-// The end on the wire of the layer around an IP header: another datagram, or the frame.
+// Returns the end, on the wire, of the layer that encloses an IP header: another datagram, or the frame.
 uint64_t Decoder::around() const { return ip_end_ != 0 ? ip_end_ : std::max(raw_.wire_bytes, raw_.captured_bytes); }
 
-// Returns true if a datagram is longer than its enclosing layer on the wire because its length is wrong. The wire
-// length is known even under a snap length. Otherwise, a mirror cut the datagram, or the driver delivers frames that
-// are too short. Believing a wrong length would turn the next 64 KiB of its connection into a gap.
+// Returns true if a datagram claims to extend beyond its enclosing layer on the wire and its header checksum is wrong,
+// so its length field is corrupt. With a correct checksum, a mirror truncated the datagram or the driver delivers short
+// frames. The wire length is known even under a snap length. Trusting a corrupt length would turn the next 64 KiB of
+// the connection into a gap.
 bool Decoder::has_wrong_length(uint32_t header_bytes, uint32_t ip_bytes) const {
   if (position_ + static_cast<uint64_t>(ip_bytes) <= around() || !has(header_bytes)) return false;
   return !has_right_checksum(at(position_), header_bytes);
@@ -74,7 +75,8 @@ DecodeOutcome Decoder::ip_v6() {
   packet_->src_ip = IpAddress::v6(ip + 8);
   packet_->dst_ip = IpAddress::v6(ip + 24);
   packet_->protocol = ip[6];
-  // No checksum protects the length (see has_wrong_length), and a frame with a datagram of this size has no padding.
+  // No checksum protects the length (see has_wrong_length). A frame that is shorter than its datagram has no padding,
+  // so the datagram then ends with the frame.
   const bool too_long = ip_end_ == 0 && position_ + uint64_t{40} + payload_bytes > around();
   end_at(payload_bytes == 0 || too_long ? 0 : payload_bytes + 40);
   position_ += 40;
@@ -92,14 +94,14 @@ DecodeOutcome Decoder::extension_headers() {
     if (!has(length)) return missing(length);
     packet_->protocol = bytes[0];
     position_ += length;
-    // A fragment that is the whole datagram (RFC 6946) is decoded as such.
+    // A fragment that is the whole datagram (RFC 6946) is decoded as an unfragmented one.
     const uint16_t offset_and_more = big_endian_16(bytes + 2);
     if (is_fragment && (offset_and_more & 0xfff9) != 0) return fragment(offset_and_more & 0xfff8u, offset_and_more & 1);
   }
   return DecodeOutcome::kTooManyHeaders;
 }
 
-// Checks the preconditions of FragmentTable: all data of the fragment were captured, and may be part of a datagram.
+// Checks the preconditions of FragmentTable: the fragment's data were captured completely and fit into a datagram.
 DecodeOutcome Decoder::fragment(uint32_t offset, bool has_more) {
   if (position_ >= ip_end_) return DecodeOutcome::kMalformed;
   const uint64_t bytes = ip_end_ - position_;

@@ -11,11 +11,11 @@ bool is_vlan_type(uint16_t type) {
   return type == ether_type::kVlan || type == ether_type::kProviderVlan || type == ether_type::kOldQinQ;
 }
 
-// The P4 INT specification's type number of metadata in the packet (INT-MD).
+// The P4 INT specification's type number for metadata in the packet (INT-MD).
 constexpr uint8_t kIntMd = 1;
 
-// The distance from the end of one type field to the end of the next, for tags that are irrelevant to the flow; 0 for
-// any other type.
+// Returns the distance from the end of one type field to the end of the next, for tags that are irrelevant to the flow;
+// 0 for any other type.
 uint32_t port_tag_bytes(uint16_t type) {
   if (type == ether_type::kVnTag) return 6;
   return type == ether_type::kETag ? 8 : 0;
@@ -181,8 +181,9 @@ DecodeOutcome Decoder::nsh() {
   return next == 5 ? mpls() : DecodeOutcome::kNotIp;
 }
 
-// Skips telemetry, or sets the outcome of the frame. Layout (docs/reference/in-band-telemetry.md): a shim of 4 bytes
-// (type and 4 reserved bits, length after the shim in words of 4 bytes, next type), and the data that switches wrote.
+// Skips telemetry. Returns false, and sets the frame's outcome, if it is incomplete or nested too deeply. Layout
+// (docs/reference/in-band-telemetry.md): a shim of 4 bytes (type and 4 reserved bits, length after the shim in words of
+// 4 bytes, next type), and the data that switches wrote.
 bool Decoder::telemetry(DecodeOutcome* outcome) {
   constexpr uint32_t kShimBytes = 4;
   *outcome = DecodeOutcome::kTooManyHeaders;
@@ -222,7 +223,7 @@ bool Decoder::looks_like_ip(uint32_t offset) const {
   return first >> 4 == 6 || (first >> 4 == 4 && (first & 0x0f) >= 5);
 }
 
-// True if the length in an IP header stays within the enclosing layer.
+// Returns true unless the length in an IP header exceeds the enclosing layer.
 bool Decoder::ip_fits(uint32_t offset) const {
   if (end_ - offset < 20) return true;
   const uint64_t around = ip_end_ != 0 ? ip_end_ : std::max(raw_.wire_bytes, raw_.captured_bytes);

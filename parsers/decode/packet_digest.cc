@@ -11,8 +11,8 @@ namespace {
 
 __extension__ using Uint128 = unsigned __int128;
 
-// A keyed digest that multiplies and folds 64-bit words, fast on whole packets. For a sender that does not know the
-// key, packets collide only by chance, with probability 2^-64.
+// A keyed digest that multiplies and folds 64-bit words, fast on whole packets. Packets from a sender that does not
+// know the key collide only by chance, with probability 2^-64.
 class Digest {
  public:
   explicit Digest(HashKey key) : state_(key.low ^ 0x9e3779b97f4a7c15), secret_(key.high ^ 0xc2b2ae3d27d4eb4f) {}
@@ -41,7 +41,7 @@ class Digest {
   uint64_t secret_;
 };
 
-// The fields of the IP header that no hop changes: identification and offset, or the flow label.
+// Returns the fields of the IP header that no hop changes: identification and offset, or the flow label.
 uint64_t constant_ip_fields(const Packet& packet) {
   const uint8_t* ip = packet.data + packet.ip_offset;
   return packet.ip_version == 4 ? big_endian_32(ip + 4) & 0xffff3fff : big_endian_32(ip) & 0x000fffff;

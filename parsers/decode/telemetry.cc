@@ -33,8 +33,8 @@ uint64_t big_endian_64(const uint8_t* bytes) {
   return static_cast<uint64_t>(big_endian_32(bytes)) << 32 | big_endian_32(bytes + 4);
 }
 
-// The nanoseconds between two times that a switch reported; all ones if either is missing, and 0 if the times are
-// reversed.
+// Returns the nanoseconds between two times that a switch reported; all ones if either is missing, and 0 if the times
+// are reversed.
 uint32_t between(uint64_t begin, uint64_t end) {
   if (begin == UINT64_MAX || end == UINT64_MAX) return Hop::kNoLatency;
   return end > begin ? static_cast<uint32_t>(std::min<uint64_t>(end - begin, UINT32_MAX)) : 0;

@@ -8,7 +8,7 @@
 namespace tapline {
 namespace {
 
-// True if the payload is exactly one IPv6 packet from or to an address of Teredo's prefix 2001::/32.
+// Returns true if the payload is exactly one IPv6 packet from or to an address of Teredo's prefix 2001::/32.
 bool has_teredo_shape(std::span<const uint8_t> payload, uint32_t payload_bytes) {
   constexpr uint32_t kPrefix = 0x20010000;
   return payload.size() >= 40 && payload[0] >> 4 == 6 && big_endian_16(&payload[4]) + 40u == payload_bytes &&
@@ -52,7 +52,7 @@ DecodeOutcome Decoder::through(Evidence because, uint32_t header_bytes, Step ins
   return DecodeOutcome::kOk;
 }
 
-// Teredo's data use arbitrary ports, so any payload of exactly its shape is examined on any port.
+// Teredo data packets use arbitrary ports, so a payload with exactly Teredo's shape is examined on any port.
 DecodeOutcome Decoder::udp_tunnel() {
   switch (packet_->dst_port) {
     case tunnel_port::kVxlan:

@@ -51,7 +51,7 @@ Bytes with_length(Bytes header, size_t offset, size_t length) {
   return header;
 }
 Bytes pppoe(const Bytes& ppp) { return with_length({0x11, 0, 0, 9, 0, 0}, 4, ppp.size()) + ppp; }
-// Writes flags, message type, length and TEID.
+// Returns a GTP-U message: flags, message type, length and TEID, then the content.
 Bytes gtp(uint8_t flags, const Bytes& content) {
   return with_length({flags, 255, 0, 0, 0xde, 0xad, 0xbe, 0xef}, 2, content.size()) + content;
 }
@@ -164,7 +164,7 @@ TEST(Tunnel, EachLeadsToTheInnermostPacket) {
   }
 }
 
-// Truncated by a snap length, a frame is kTruncated until the inner headers are whole.
+// A frame that is truncated by a snap length yields kTruncated until the inner headers are complete.
 TEST(Tunnel, EveryPrefixIsTruncatedOrTheSame) {
   for (const Case& c : cases()) {
     if (c.name == "teredo_any_port") continue;  // its inner header identifies it
@@ -179,7 +179,8 @@ TEST(Tunnel, EveryPrefixIsTruncatedOrTheSame) {
   }
 }
 
-// The sender ended the packet too early, and all outer lengths agree, so it is never truncated: nothing is missing.
+// The sender cut the inner packet short, and all outer lengths agree, so the outcome is kTruncated only if a complete
+// inner IP header announces more.
 TEST(Tunnel, EveryShorterInnerPacket) {
   const auto shortened = [](const Bytes& inside, const std::function<Bytes(const Bytes&)>& around) {
     for (size_t length = 0; length < inside.size() - 5; ++length) {

@@ -10,7 +10,7 @@
 namespace tapline {
 namespace {
 
-// Pages that are not touched cost nothing.
+// Allocates zeroed memory. Pages that are not touched cost nothing.
 void* Allocate(size_t count, size_t bytes) {
   void* memory = std::calloc(count, bytes);
   if (memory == nullptr) throw std::bad_alloc();

@@ -37,14 +37,14 @@ class ViewFilter {
   // horizon. REQUIRES: decode() returned kOk or kFragment; packet.tap < kMaxTaps.
   bool is_repeated(const Packet& packet);
 
-  // The number of packets it can remember.
+  // Returns the number of packets that the filter can remember.
   uint64_t capacity() const { return mask_ + 1; }
-  // The packets forgotten within the horizon, before all taps had shown them, because memory was full or more than
-  // kLongestWalk packets were equal. Each of them may have been counted again.
+  // Returns the number of packets forgotten within the horizon, before all taps had shown them, because memory was full
+  // or more than kLongestWalk packets were equal. Each may have been counted again.
   uint64_t forgotten_early() const { return forgotten_early_; }
 
  private:
-  // Equal packets share a bucket. This limit bounds the cost of a flood of them.
+  // Equal packets share a bucket. This limit bounds the cost of a flood of equal packets.
   static constexpr int kLongestWalk = 64;
 
   struct Entry {

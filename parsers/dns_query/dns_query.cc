@@ -12,8 +12,8 @@ using dns::Request;
 using dns::Response;
 
 constexpr uint16_t kDnsPort = 53;
-// Other hosts answer the questions that multicast DNS and LLMNR send to a group. NetBIOS shares only the message
-// format.
+// Ports to exclude: multicast DNS and LLMNR send questions to a group, and other hosts answer; NetBIOS shares only the
+// message format.
 constexpr uint16_t kMulticastDnsPort = 5353, kLlmnrPort = 5355, kNetBiosPort = 137;
 
 template <typename Ends>

@@ -142,7 +142,7 @@ TEST(DnsQuery, ASecondUnrequestedAnswer) {
 TEST(DnsQuery, ReportsOneSidedTransactions) {
   EXPECT_EQ(seen({up(question(), kStart)}), Lines{"www.example.test A - - request"});
   EXPECT_EQ(seen({down(answer(), kStart)}), Lines{"www.example.test A NOERROR - response"});
-  // Questions that resolvers have given up are reported while the flow continues.
+  // Questions that resolvers have given up on are reported while the flow continues.
   const Lines lines = seen({up(question(1), kStart), up(question(2), kStart + 20 * kSecond),
                             up(question(3), kStart + 40 * kSecond), down(answer(3), kStart + 41 * kSecond)},
                            {"answer_time_ns", "partial"});

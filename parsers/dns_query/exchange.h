@@ -11,7 +11,7 @@
 
 namespace tapline::dns {
 
-// Identifies a transaction of one flow. Some answers don't repeat the question; the number must then suffice.
+// Identifies a transaction of one flow. Some answers don't repeat the question; the ID must then suffice.
 struct TransactionId {
   uint16_t id = 0;
   uint8_t opcode = 0;
@@ -49,8 +49,8 @@ struct Response : ResponseHalf {
 // Pairs the questions and answers of one UDP flow or TCP connection.
 //
 // A question that is repeated before its answer is a retransmission: it is counted, and as many further answers are
-// attributed to it. An answer over UDP may be captured before its question, so it waits a short time. Answers to a zone
-// transfer may fill many messages; the first one ends the transaction.
+// attributed to the question. An answer over UDP may be captured before its question, so it waits a short time. Answers
+// to a zone transfer may fill many messages; the first one ends the transaction.
 class Exchange {
  public:
   using Request = dns::Request;
@@ -64,7 +64,7 @@ class Exchange {
   static constexpr int64_t kLateNs = 50'000'000;
   static constexpr size_t kMaxHeld = 32;
 
-  // For ports other than the DNS port: requires a plain question as proof that the flow is DNS.
+  // Requires a plain question as proof that the flow is DNS. For ports other than the DNS port.
   void set_strict() { strict_ = true; }
   void start_in_middle(Side side) { readers_[side].start_in_middle(); }
   ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
@@ -87,7 +87,7 @@ class Exchange {
   struct Units;
   struct AnsweredQuery {
     TransactionId id;
-    uint32_t more = 0;  // further answers that may come
+    uint32_t more = 0;  // further answers to expect
   };
   static constexpr size_t kAnswered = 4;
   static constexpr size_t kMaxPending = 512;

@@ -51,9 +51,9 @@ class Hash {
   uint64_t value_ = 0xcbf29ce484222325;
 };
 
-// Reads a name at *at, moves *at past it, and appends the name to `text` (null: skips it). A name has at most 255
-// bytes, and the pointers followed are bounded by the number of labels, so this ends after few steps. Returns false if
-// there is no valid name.
+// Reads a name at *offset, moves *offset past it, and appends the name to `text` (null: skips it). A name has at most
+// 255 bytes, and the pointers followed are bounded by the number of labels, so this ends after a few steps. Returns
+// false if there is no valid name.
 template <size_t kMaxBytes>
 bool read_name(Bytes message, size_t* offset, Text<kMaxBytes>* text, Hash* hash, Flaw* flaw) {
   size_t position = *offset, part = *offset, name_bytes = 0, labels = 0, pointers = 0;
@@ -122,7 +122,7 @@ bool append_address(int family, const uint8_t* bytes, AnswerText* text) {
   return inet_ntop(family, bytes, buffer, sizeof buffer) != nullptr && text->append(buffer);
 }
 
-// The numbers that precede a name, as in MX and SRV.
+// Appends a record's numbers and the name after them, as in MX and SRV.
 bool append_numbers_and_name(Bytes message, const Record& record, size_t numbers, AnswerText* text, Flaw* flaw) {
   if (record.data_bytes < 2 * numbers + 1) return false;
   for (size_t i = 0; i < numbers; ++i) {

@@ -9,7 +9,7 @@ namespace tapline::dns {
 
 constexpr size_t kHeaderBytes = 12;  // length of a message header (RFC 1035, 4.1.1)
 
-// Text of bounded size, without allocation. Drops the part that does not fit.
+// Text of bounded size, without allocation. append() returns false, and adds nothing, if its argument does not fit.
 template <size_t kMaxBytes>
 class Text {
  public:
@@ -77,11 +77,12 @@ struct Message {
 // compression pointers.
 bool read(std::span<const uint8_t> bytes, size_t message_bytes, Message* message);
 
-// True for a client's message with one question and no unusual field, which is enough to recognise DNS on any port.
+// Returns true for a client's message with one question and no unusual field, which is enough to recognise DNS on any
+// port.
 bool is_plain_question(std::span<const uint8_t> bytes, const Message& message);
 
-// "A", "AAAA", …, "TYPE65280" (RFC 3597); "NOERROR", …, "RCODE3841"; "QUERY", …, "OPCODE7". Names with numbers are
-// written to `scratch`.
+// Return "A", "AAAA", …, "TYPE65280" (RFC 3597); "NOERROR", …, "RCODE3841"; "QUERY", …, "OPCODE7". Names with numbers
+// are written to `scratch`.
 std::string_view name_of_type(uint16_t type, Text<16>* scratch);
 std::string_view name_of_rcode(uint16_t rcode, Text<16>* scratch);
 std::string_view name_of_opcode(uint8_t opcode, Text<16>* scratch);

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kSecond = 1'000'000'000;
 const std::vector<std::string> kParsers = {"tcp_conn_time", "tcp_flow_key", "tcp_pkt_size"};
 
-// All contents of the tuples.
+// Returns the complete contents of each tuple as a line.
 std::vector<std::string> all_of(const Collector& collector) {
   std::vector<std::string> lines;
   for (const Tuple& tuple : collector.tuples) {
@@ -54,7 +54,7 @@ uint64_t wanted_by(const Packet& packet, uint64_t queries) {
   return wanted & queries;
 }
 
-// Mimics a lane: passes bursts to the queries `first` and, in a range of packets, also to `second`.
+// The queries of a simulated lane: `first` run all the time, `second` only during a range of packets.
 struct Queries {
   uint64_t first = kAll;
   uint64_t second = 0;

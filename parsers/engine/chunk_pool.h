@@ -18,7 +18,7 @@ struct Chunk {
   uint32_t seq;
   uint32_t length;  // number of sequence numbers that it covers
   bool peer_offset_known;
-  bool missing;  // its bytes were sent but not captured; length may exceed kDataBytes
+  bool missing;  // true if its bytes were sent but not captured; length may then exceed kDataBytes
   uint8_t data[kDataBytes];
 };
 static_assert(sizeof(Chunk) == Chunk::kBytes);

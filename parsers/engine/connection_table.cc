@@ -37,7 +37,7 @@ void ConnectionTable::prefetch_entry(uint64_t hash) const {
   __builtin_prefetch(entry + 64);
 }
 
-// Compares the endpoints, which also determine the direction.
+// Returns true if the packet belongs to the connection, and sets *side to its sender.
 bool ConnectionTable::is_same(const Connection& connection, const Packet& packet, Side* side) {
   if (connection.protocol != packet.protocol || connection.vlan != packet.vlan_key() ||
       connection.network_id != packet.network_id) {

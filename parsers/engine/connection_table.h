@@ -33,7 +33,7 @@ class ConnectionTable {
 
   const TableHasher& hasher() const { return hasher_; }
   void prefetch_bucket(uint64_t hash) const { __builtin_prefetch(bucket_at(hash)); }
-  // Call it for a whole burst, after prefetch_bucket() for each of its packets.
+  // Call it for each packet of a burst, after prefetch_bucket() for all of them.
   void prefetch_entry(uint64_t hash) const;
 
   // Finds the packet's connection, and the side that sent the packet. Returns null if there is none. `hash` comes from
@@ -41,8 +41,8 @@ class ConnectionTable {
   Connection* find(const Packet& packet, uint64_t hash, Side* side) const;
   Connection* find(const PlainSegment& segment, uint64_t hash, Side* side) const;
 
-  // Does, together with is_same(), the work of find() in two steps, so that the loads of one burst overlap. Returns the
-  // entry of the first bucket and prefetches it. Returns null if the tag differs; another bucket may still match.
+  // Does the first half of find()'s work, so that the loads of one burst overlap; is_same() does the second. Prefetches
+  // and returns the entry of the first bucket. Returns null if the tag differs; another bucket may still match.
   Connection* probable(uint64_t hash) const {
     const Bucket bucket = *bucket_at(hash);
     if (bucket.tag != tag_of(hash) || bucket.index == 0) return nullptr;
@@ -63,8 +63,9 @@ class ConnectionTable {
 
   bool full() const { return free_head_ == 0 && used_ == max_connections_; }
   uint32_t size() const { return size_; }
-  // The connection to evict, chosen among a few entries and the newest ones: one that has ended, else one without a
-  // response, else one whose handshake is incomplete, else the one that has been idle the longest. REQUIRES: full().
+  // Returns the connection to evict, chosen among a few entries and the newest ones: one that has ended, otherwise one
+  // without a response, otherwise one whose handshake is incomplete, otherwise the one that has been idle the longest.
+  // REQUIRES: full().
   Connection& victim();
 
   // Puts the entry into the wheel slot of its deadline. Needed once after insert(), then only when the deadline moves
@@ -92,7 +93,7 @@ class ConnectionTable {
     }
   }
 
-  // Visits the live connections among `entries` entries starting with this one (1: the first), in slab order;
+  // Visits the live connections among `entries` entries starting with entry `first` (the first is 1), in slab order;
   // visit(connection) may erase its argument. Returns where to resume, 0 at the end.
   template <typename Visit>
   uint32_t for_each_from(uint32_t first, uint32_t entries, Visit visit) {

@@ -207,7 +207,7 @@ void Engine::Impl::tick(int64_t time_ns) {
 }
 
 // Ends the intervals that are over, each at its end and the earliest first, so that tuple times never decrease. An
-// interval that reaches beyond the end of time never ends.
+// interval that ends at INT64_MAX never ends.
 void Engine::Impl::end_intervals(int64_t time_ns) {
   const auto is_over = [time_ns](const LoadedParser* loaded) {
     return loaded->needs.interval_ns != 0 && loaded->interval_end_ns <= time_ns && loaded->interval_end_ns != INT64_MAX;
@@ -264,7 +264,7 @@ void Engine::Impl::connect(Packet& packet, uint64_t hash) {
     connection = nullptr;
   }
   if (connection == nullptr) {
-    // A RST of a connection that is unknown, or ended long ago, starts no connection.
+    // A RST for a connection that is unknown, or ended long ago, starts no connection.
     if (packet.has_tcp_flag(tcp_flag::kRst)) {
       packet.tcp_events = tcp_event::kStrayRst;
       return;
@@ -274,7 +274,7 @@ void Engine::Impl::connect(Packet& packet, uint64_t hash) {
   }
   follow(*connection, packet.queries & connection_queries_);
   // A late packet from an interval that is over is not the first one of this interval. A packet that only some of the
-  // connection's queries want (because a rate has fallen) does not reveal which queries want the others.
+  // connection's queries want (because a rate has fallen) does not reveal which queries want its other packets.
   const bool in_time = packet.time_ns >= tick_start_ns_;
   const bool for_all = (packet.queries & connection_queries_) == connection->queries;
   if (in_time) connection->shown_tick = for_all ? tick_number_ : 0;
@@ -292,7 +292,7 @@ void Engine::Impl::connect(Packet& packet, uint64_t hash) {
 void Engine::Impl::connect_datagram(Packet& packet, uint64_t hash) {
   Side side = 0;
   Connection* connection = find(packet, hash, &side);
-  // Connections expire only when a second ends.
+  // Connections expire only when a second ends, so this one may be overdue.
   if (connection != nullptr && deadline_ns(*connection) < packet.time_ns) {
     give_way(*connection, packet);
     connection = nullptr;

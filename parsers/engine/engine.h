@@ -42,7 +42,7 @@ struct ParserStats {
   std::string_view name;
   uint64_t packets = 0;  // packets and stream pieces that it received
   uint64_t tuples = 0;
-  // Only one of several bursts is timed.
+  // Only a sample of the bursts is timed.
   uint64_t sampled_packets = 0;
   uint64_t sampled_cycles = 0;  // cycles of the time stamp counter
 
@@ -68,8 +68,8 @@ class Engine {
 
   // Sets the queries that want this parser's tuples; other queries are removed from the tuples' masks. Initially all
   // bits are set. A parser that no query wants does not run. Queries may be added and removed between bursts; a parser
-  // then sees older connections as joined in mid-stream. REQUIRES, for removed bits: end_queries() or continue_end() is
-  // done for them.
+  // then sees older connections as joined in mid-stream. REQUIRES, for removed bits: end_queries() or continue_end()
+  // has finished for them.
   void set_parser_queries(uint32_t parser, uint64_t queries);
 
   // Passes a query's arguments to a parser: one value for each argument that its schema declares. REQUIRES: called
@@ -82,9 +82,9 @@ class Engine {
   // Returns true if a parser that some query wants needs repeated views.
   bool wants_all_views() const;
 
-  // Processes decoded packets in capture order, each with queries != 0, ideally 1 to 64 of them. Sets connection,
-  // direction and tcp_events. Repeated views reach only the parsers that need them, and have no other effect. The bytes
-  // may be freed after the call.
+  // Processes a burst of decoded packets, ideally 1 to 64, in capture order, each with queries != 0. Sets connection,
+  // direction and tcp_events. Repeated views reach only the parsers that need them, and have no other effect. The
+  // packets' bytes may be freed after the call.
   void process(std::span<Packet> burst);
 
   // The result of absorb() for the packets that it examined: the first `scanned` of the burst.
@@ -104,7 +104,7 @@ class Engine {
   };
 
   // Absorbs packets that no parser has to see (Needs::every_packet). Most packets are of this kind if parsers look at
-  // connections rather than at payload; they then need no decoding, matching or parsing.
+  // connections rather than at payload. Absorbed packets need no decoding, matching or parsing.
   //
   // `unconditional` queries want every packet of the burst; each of the `endpoints` queries wants all packets of a
   // connection or none, and process() has seen these packets since the queries were added. No other query wants any
@@ -118,24 +118,25 @@ class Engine {
   // capture files.
   void advance(int64_t now_ns);
 
-  // Ends these queries (LIMIT, stop): emits tuples that are pending for them alone, then forgets them. Their bits may
+  // Ends these queries (LIMIT, stop): emits tuples that are pending for them alone, then removes them. Their bits may
   // be reused.
   void end_queries(uint64_t queries);
 
   // Ends queries in steps, for lanes that can't pause while a million connections are visited: begin_end() sets the
   // time of the end, and continue_end() visits up to this many more table entries and returns true once done. Tuples of
   // the ending queries keep the time of begin_end(); other queries continue. REQUIRES: no later packet belongs to these
-  // queries; begin_end() is called again only when the first is done, or at the same packet time.
+  // queries; begin_end() is called again only after the first end is complete, or at the same packet time.
   void begin_end(uint64_t queries);
   bool continue_end(uint32_t connections);
 
   // Ends the capture: ends all queries, and clears the table. The engine may then be reused.
   void end();
 
-  // The running maximum of packet time: no later tuple has a smaller time_ns. INT64_MIN before the first packet.
+  // Returns the running maximum of packet time: no later tuple has a smaller time_ns. INT64_MIN before the first
+  // packet.
   int64_t now_ns() const;
   EngineStats stats() const;
-  // The statistics in the order of the parsers.
+  // Returns the statistics in the order of the parsers.
   std::span<const ParserStats> parser_stats() const;
 
  private:

@@ -1,4 +1,4 @@
-// Tests flows of datagrams in the table of connections.
+// Tests datagram flows in the connection table.
 #include <algorithm>
 
 #include "parsers/engine/engine_fixture.h"

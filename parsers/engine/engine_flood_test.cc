@@ -17,7 +17,7 @@ TEST(Engine, SynFloodIsBoundedAndCountedAndSparesEstablishedConnections) {
   EXPECT_EQ(harness.lost(LossReason::kConnectionTableFull), 5000u - 63u);
   EXPECT_EQ(harness.engine().stats().live_connections, 64u);
   harness.engine().end();
-  // Each beginning has exactly one end.
+  // Each connection that began also ended, exactly once.
   EXPECT_EQ(incarnations(harness, "syn").size(), 5001u);
   EXPECT_EQ(incarnations(harness, "timeout").size(), 5000u);
   EXPECT_EQ(harness.engine().stats().live_connections, 0u);

@@ -14,11 +14,11 @@
 
 namespace tapline {
 
-inline constexpr size_t kMaxAbsorbed = 64;  // bits of Engine::Absorbed::left
+inline constexpr size_t kMaxAbsorbed = 64;  // bits of Engine::AbsorbResult::left
 
 // Every parser that a query may request is loaded at the start, so that each has its slot in a connection's entry; an
 // unrequested parser costs nothing. A burst is processed packet by packet. With a single parser that sees only packets,
-// all packets between two events that could invalidate a connection are passed to it together (`run`).
+// all packets between two events that could invalidate a connection are passed to it together (`run_`).
 //
 //   engine.cc         bursts, connections, time
 //   engine_absorb.cc  packets that no parser needs to see
@@ -116,8 +116,8 @@ class Engine::Impl final : public StreamReceiver {
   // Overlaps the memory loads of a burst, instead of waiting for one after another.
   void look_ahead(std::span<const Packet> burst);
 
-  // Reads the packets at the beginning that are plain and before `end_ns`, prefetches the data that they will need, and
-  // returns their number.
+  // Reads the leading packets of the burst that are plain and earlier than `end_ns`, prefetches the data that they will
+  // need, and returns their number.
   size_t read_plain(std::span<const RawPacket> burst, int64_t end_ns);
 
   // If no parser has to see the packet, applies the effects that process() would have. Sets *queries to the queries
@@ -125,10 +125,10 @@ class Engine::Impl final : public StreamReceiver {
   bool absorb_one(size_t i, const RawPacket& raw, uint64_t always, uint64_t* queries);
 
   void deliver_run();
-  // Passes on a packet that an earlier tap has shown.
+  // Delivers a repeated view: a packet that another tap has already shown.
   void deliver_view(Packet& packet);
   // Called when packet time has left the current interval of some parser, or the current second: ends the intervals
-  // that are over and, with the second, idle connections.
+  // that are over and, if a second is over, idle connections.
   void tick(int64_t time_ns);
   void end_intervals(int64_t time_ns);
   // Computes the current intervals, and the time when the first of them ends.
@@ -158,14 +158,15 @@ class Engine::Impl final : public StreamReceiver {
   // Evicts a connection to which the preceding packets of the run may still refer.
   void give_way(Connection& connection, const Packet& packet);
 
-  // True if a stream parser follows the connection.
+  // Returns true if a stream parser follows the connection.
   bool wanted(const Connection& connection) const { return (all_ignore_ & ~connection.ignored_by) != 0; }
 
   // Ends the connection for the ending queries, at the time of their end. Returns true if it continues for other
   // queries.
   bool settle(Connection& connection);
 
-  // A parser that has no queries left forgets the connection: if it is requested again, it starts without state.
+  // Ends the connection for one parser. If the parser has no queries left, clears its state, so that it starts empty
+  // when it is requested again.
   void end_for(LoadedParser& loaded, Connection& connection, uint64_t ending);
   void clear_state(LoadedParser& loaded, Connection& connection);
 

@@ -7,7 +7,7 @@
 namespace tapline {
 namespace {
 
-// Emits the end of each of its intervals.
+// A parser that emits the end of each of its intervals.
 class Clock final : public Parser {
  public:
   explicit Clock(const char* name, int64_t interval_ns)

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kMaxStreamParsers = 16;  // bits of Connection::ignored_by
 
-// One bit per field, for the first 64 fields.
+// Returns a bit for each field that is an SQL statement, among the first 64 fields.
 uint64_t statements_of(const Schema& schema) {
   uint64_t statements = 0;
   for (size_t i = 0; i < std::min<size_t>(schema.fields.size(), 64); ++i) {

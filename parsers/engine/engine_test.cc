@@ -162,7 +162,7 @@ TEST(Engine, IdleConnectionsEndByPacketTime) {
   EXPECT_EQ(harness.engine().stats().live_connections, 0u);
 }
 
-// An ended connection is remembered for stray packets only.
+// An ended connection is kept only to absorb stray packets.
 TEST(Engine, EndedConnectionsAreForgottenSoon) {
   EngineOptions options = Harness::small();
   options.closed_timeout_ns = 10'000'000'000;

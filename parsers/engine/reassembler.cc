@@ -53,8 +53,8 @@ void Reassembler::add(const Packet& packet, Side side) {
   if (connection.stream != 0) note_missing(connection);
 }
 
-// Each side's stream starts after its SYN or, if there is none, at the other side's acknowledgement. In both cases that
-// is seq_end, which no payload has advanced yet.
+// Each side's stream starts after its SYN or, if there is none, at the other side's acknowledgement. In both cases this
+// is seq_end, since no payload has advanced it yet.
 void Reassembler::open(Connection& connection, const Packet& packet, Side side) {
   uint32_t index = free_head_;
   if (index != 0) {
@@ -94,7 +94,7 @@ void Reassembler::abandon(Connection& connection) {
 }
 
 // Uses the packet's own acknowledgement, not the highest one seen: when a late packet was sent, its sender had not yet
-// received the data that the latter acknowledges.
+// received the data that the highest one acknowledges.
 Segment Reassembler::segment_of(Connection& connection, const Packet& packet, Side side) {
   const Half& peer = stream_of(connection).half[other_side(side)];
   Segment segment{.time_ns = packet.time_ns, .offset = 0, .peer_offset = 0, .peer_offset_known = false};
@@ -124,8 +124,8 @@ void Reassembler::note_ack(Half& half, const Packet& packet) {
   if (half.acked_packets == 0) half.acked_since_ns = packet.time_ns;
 }
 
-// A FIN outside the window changes nothing (RFC 9293 section 3.10.7.4). The FIN's acknowledgement may overtake it, and
-// is then one byte ahead.
+// A FIN outside the window changes nothing (RFC 9293 section 3.10.7.4). The FIN's acknowledgement may overtake the FIN,
+// which is then one byte behind.
 void Reassembler::note_fin(Half& half, const Packet& packet) {
   const uint32_t end = packet.tcp_seq + packet.payload_bytes + (packet.has_tcp_flag(tcp_flag::kSyn) ? 1 : 0);
   const int32_t ahead = sequence_distance(half.next_seq, end);
@@ -151,7 +151,8 @@ void Reassembler::payload(Connection& connection, Side side, Piece piece) {
   if (believed) buffer(connection, side, piece);
 }
 
-// Waiting data arrived first, so their bytes are used where the piece overlaps them.
+// Delivers a piece that is next in order. Where it overlaps waiting data, their bytes are used, since they arrived
+// first.
 void Reassembler::in_order(Connection& connection, Side side, Piece piece) {
   while (piece.length > 0) {
     const Half& half = stream_of(connection).half[side];
@@ -253,8 +254,8 @@ void Reassembler::buffer(Connection& connection, Side side, Piece piece) {
   }
 }
 
-// Returns 0 if there was no room. It has then skipped the flow's first hole, unless there is none because the piece is
-// next.
+// Returns 0 if there was no room. The flow's first hole has then been skipped, unless there is none because the piece
+// is next in order.
 uint32_t Reassembler::store(Connection& connection, Side side, const Piece& piece) {
   Half& half = stream_of(connection).half[side];
   const bool flow_full = half.chunks >= max_flow_chunks_;

@@ -9,12 +9,12 @@
 
 namespace tapline {
 
-// Receives the reassembled bytes. Each call returns true if it wants more of the connection.
+// Receives the reassembled bytes. Each call returns true if the receiver wants more of the connection.
 class StreamReceiver {
  public:
   virtual ~StreamReceiver() = default;
   virtual bool on_data(Connection& connection, Side side, std::span<const uint8_t> bytes, const Segment& segment) = 0;
-  // Reports bytes that never arrived. `reason` is the reason for no longer waiting for them.
+  // Reports bytes that were not captured. `reason` is the reason for no longer waiting for them.
   virtual bool on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment, LossReason reason) = 0;
   virtual void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns) = 0;
 };
@@ -57,7 +57,7 @@ class Reassembler {
     uint32_t next_seq;      // next byte to deliver
     uint32_t acked;         // highest acknowledgement from the other side
     uint32_t fin_seq;       // the sequence number after the last byte, if fin_known is set
-    uint32_t head;          // waiting chunks in order, no two of which overlap
+    uint32_t head;          // first waiting chunk; the chunks are in order and do not overlap
     uint32_t chunks;
     uint32_t acked_packets;  // packets of the connection since the other side acknowledged beyond next_seq
     int64_t acked_since_ns;
@@ -100,7 +100,8 @@ class Reassembler {
   ChunkPool pool_;
   uint32_t max_flow_chunks_;
   StreamReceiver* receiver_;
-  std::vector<Stream> streams_;  // entry 0 is never used; grows to the maximum of concurrent connections with payload
+  std::vector<Stream>
+      streams_;  // entry 0 is never used; grows to the maximum number of concurrent connections with payload
   uint32_t free_head_ = 0;
 };
 

@@ -281,7 +281,7 @@ TEST(Reassembler, UnrelatedAcknowledgementsAreHarmless) {
   EXPECT_EQ(reassemble(frames).client(), "abcd.");
 }
 
-// By the oracle, each byte is that of the first captured copy, for any order, overlaps and cuts.
+// Oracle: each delivered byte is from its first captured copy, regardless of the segments' order, overlaps and lengths.
 TEST(Reassembler, RandomSegmentsGiveTheFirstCopyOfEachByte) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {

@@ -79,7 +79,8 @@ uint8_t track_syn_ack(Connection& connection, const Packet& packet, Side side) {
   return 0;
 }
 
-// If there are several SYN/ACKs, the valid one is that which the client acknowledges or which the server's data follow.
+// If there are several SYN/ACKs, the valid one is the one that the client acknowledges or that the server's data
+// follow.
 void settle_syn_acks(Connection& connection, const Packet& packet, Side side) {
   if (connection.syn_acks_conflict == 0) return;
   connection.syn_acks_conflict = 0;
@@ -118,17 +119,18 @@ bool is_near(const Connection& connection, uint32_t seq, Side side) {
   return off > -kWindowBytes && off < kWindowBytes;
 }
 
-// Either number may be far from the one known here if the tap missed much of one direction. An attacker who sees
-// neither direction knows neither number.
+// Returns true if the connection's own side sent this FIN. One plausible number suffices, since the other may be far
+// from the one known here if the tap missed much of one direction. An attacker who sees neither direction knows neither
+// number.
 bool is_own_fin(const Connection& connection, const Packet& packet, Side side) {
   if (!packet.has_tcp_flag(tcp_flag::kFin)) return false;
   return is_near(connection, packet.tcp_seq, side) ||
          (packet.has_tcp_flag(tcp_flag::kAck) && is_near(connection, packet.tcp_ack, other_side(side)));
 }
 
-// Only a RST that acknowledges a SYN refuses it (RFC 9293 section 3.10.7). Later, the receiver's next sequence number
-// decides, which a tap does not know exactly: a RST near that number may be accepted, and later packets show whether it
-// was.
+// Only a RST that acknowledges a SYN refuses it (RFC 9293 section 3.10.7). Later, the receiver compares the RST with
+// its next sequence number, which a tap does not know exactly: a RST near that number may be accepted, and later
+// packets show whether it was.
 bool may_be_accepted(const Connection& connection, const Packet& packet, Side side) {
   const Side peer = other_side(side);
   if (connection.tcp_state == TcpState::kSynSent && side != connection.client_side) {
@@ -144,8 +146,7 @@ bool is_newer(const Connection& connection, uint32_t seq_end, Side side) {
   return has(connection.seq_known, side) && off > 0 && off < kWindowBytes;
 }
 
-// From now to the connection's end, seq_end stays at the end of the data sent before the RST: data beyond it were sent
-// later.
+// After an accepted RST, seq_end stays at the end of the data sent before the RST: data beyond seq_end were sent later.
 uint8_t track_rst(Connection& connection, const Packet& packet, Side side) {
   if (connection.ended()) return 0;
   if (!may_be_accepted(connection, packet, side)) return tcp_event::kRstIgnored;
@@ -161,8 +162,8 @@ uint8_t track_rst(Connection& connection, const Packet& packet, Side side) {
 
 bool was_reset(const Connection& connection) { return connection.tcp_state >= TcpState::kReset; }
 
-// A side that sends more, or acknowledges data sent after the RST, continues. A server that seemed to have refused
-// continues with its SYN/ACK, and its client with any later packet.
+// Returns true if the side continues after a RST: it sends more, or acknowledges data sent after the RST. A server that
+// seemed to have refused continues with its SYN/ACK, and its client with any later packet.
 bool goes_on(const Connection& connection, const Packet& packet, Side side) {
   if (connection.tcp_state == TcpState::kRefused) {
     if (side == connection.client_side) return connection.going_on != 0 && !is_syn(packet);

@@ -9,8 +9,8 @@ namespace tapline {
 // These functions track a connection by its packets' flags (RFC 9293 section 3.3.2, as far as a tap between the two
 // sides can): the client side, the incarnation, the state. They use only the connection's entry.
 
-// True if the packet belongs to a new connection that reuses these endpoints: a SYN with a different initial sequence
-// number while this connection is over, unanswered or silent, or a SYN/ACK in response to such a SYN.
+// Returns true if the packet belongs to a new connection that reuses these endpoints: a SYN with a different initial
+// sequence number while this connection is over, unanswered or silent, or a SYN/ACK in response to such a SYN.
 bool starts_new_incarnation(const Connection& connection, const Packet& packet, Side side);
 
 // Starts a connection, or a flow of datagrams, with its first packet, sent by side 0.

@@ -23,7 +23,7 @@ class ZeroedArray {
   ZeroedArray(const ZeroedArray&) = delete;
   ZeroedArray& operator=(const ZeroedArray&) = delete;
 
-  // Touches the first pages, up to `bytes`, so that their first use takes no time.
+  // Touches the first pages, up to `bytes`, so that their first use causes no page fault.
   void populate(size_t bytes) const {
     constexpr size_t kPage = 4096;
     for (size_t offset = 0; offset < std::min(bytes, bytes_); offset += kPage) {

@@ -25,10 +25,10 @@ using rates::SequenceTracker;
 // Estimates the rate of each direction of each flow from the copies that an oversubscribed mirror port did not drop
 // (Planck section 3.2.2): one tuple for each interval in which the direction has packets.
 //
-// If several taps show a flow, the one that shows it first in an interval is its tap; copies at the other taps count
-// only for the ports of these taps. A connection's entry has the counts; a flow takes a slot in the table of flows with
-// its first payload, so floods of SYNs take none. Flows with something to report are listed in a vector, so the cost of
-// an interval's end depends only on the number of flows that were active in it.
+// If several taps show a flow, the one that shows it first in an interval is its tap; copies at other taps count only
+// for those taps' ports. The counts are in the connection's entry. A flow takes a slot in the flow table with its first
+// payload, so SYN floods take none. Flows with something to report are listed in a vector, so the cost of an interval's
+// end depends only on the number of flows that were active in it.
 class FlowRate final : public Parser {
  public:
   explicit FlowRate(uint32_t max_flows) : flows_(max_flows, Forget{&begin_ns_, &evicted_}) {}
@@ -117,7 +117,7 @@ class FlowRate final : public Parser {
     SequenceTracker trackers[2];
     BurstWindows windows[2];
   };
-  // A flow without a sample in the interval has lost nothing.
+  // Counts the evicted directions that had a sample in the interval. A flow without a sample has lost nothing.
   struct Forget {
     const int64_t* begin_ns;
     uint64_t* evicted;
@@ -131,7 +131,8 @@ class FlowRate final : public Parser {
     Counted counted;          // in this interval
     uint64_t repeated_bytes;  // in this interval
     uint16_t port;            // port by which its latest packet left the switch; 0: unknown
-    uint16_t input_port;  // port through which its first packet entered it, or the first that left through another port
+    uint16_t input_port;      // port through which its first packet entered the switch, or the first that left through
+                              // another port
   };
   struct State {
     Direction sides[2];
@@ -158,7 +159,7 @@ class FlowRate final : public Parser {
     } else if (state.tap != packet.tap) {
       return;
     } else if (state.queries != packet.queries) [[unlikely]] {
-      // Queries were added or removed within the interval: each receives just the packets that it wanted.
+      // Queries were added or removed within the interval: each query receives just the packets that it wanted.
       out.header_of(packet);  // moves the clock
       refresh_shares(out.now_ns());
       report(flow, state.queries, out.now_ns(), out);
@@ -252,8 +253,8 @@ class FlowRate final : public Parser {
     return mirror;
   }
 
-  // Emits the rates of the interval that ends, or is cut, at this time. Queries that observed the same time and give
-  // the same link speed get the same tuples.
+  // Emits the rates of the interval that ends, or is cut short, at now_ns. Queries that observed the same part of it
+  // and specify the same link speed share tuples.
   void report(Connection& flow, uint64_t queries, int64_t now_ns, Emitter& out) {
     const State& state = state_of<State>(flow);
     const Tap& tap = taps_.of(state.tap);

@@ -125,7 +125,7 @@ TEST(FlowRate, UdpIsScaledByTheShareOfConcurrentTcp) {
   EXPECT_LE(judged.errors / judged.tuples, 0.3);
 }
 
-// Copies are missing, and no sequence number reveals their number.
+// Copies are missing, and UDP has no sequence numbers to reveal how many.
 TEST(FlowRate, UdpAloneHasALowerBoundOnly) {
   std::vector<FlowSpec> flows = rates::testing::slow_flows(3, 2.0, 3);
   for (FlowSpec& flow : flows) flow.udp = true;
@@ -218,7 +218,7 @@ TEST(FlowRate, AgreesWithTheSendersInEachMillisecond) {
   EXPECT_LE(errors / tuples, 0.05);
 }
 
-// A query that is added cuts the interval of each flow, and each part has the rate of its time.
+// Adding a query splits the current interval of each flow, and each part's rate is the mean over that part.
 TEST(FlowRate, AShortenedIntervalHasTheRateOfItsPart) {
   Harness run(parser(0, 10'000'000'000));
   run.feed(steady_datagrams(kStart, kStart + 900 * kMs), 0b01);

@@ -108,7 +108,7 @@ Unit Exchange::opening(Side side, std::string_view bytes, const Segment& first) 
   return frame(side, bytes, first);
 }
 
-// Other HTTP/1 requests are outside this parser's scope.
+// Reads an HTTP/1.1 request that asks for HTTP/2. Other HTTP/1 requests are outside this parser's scope.
 Unit Exchange::upgrade_request(Side side, std::string_view bytes, const Segment& first) {
   if (upgrade_.requested) return Unit::none();
   const size_t end = bytes.substr(0, kMaxUpgradeBytes).find("\r\n\r\n");
@@ -285,7 +285,8 @@ Request& Exchange::open_request(uint32_t stream, const Segment& first, std::stri
 void Exchange::request_headers(const Block& block, uint64_t end) {
   Request* request = pairing_.find_request(block.stream);
   if (request == nullptr) {
-    // Trailers of a reported request also name no method, and streams are opened in order.
+    // A block that names no method may also be the trailers of a reported request. A new stream has a higher number
+    // than all earlier ones.
     const bool is_new = headers_.asks() || (headers_.unknown && block.stream > halves_[client_].highest_stream);
     if (!is_new || was_closed(block.stream)) return;
     request = &open_request(block.stream, block.first, headers_.method, headers_.authority(), headers_.path);
@@ -344,7 +345,7 @@ void Exchange::reset(uint32_t stream, std::string_view outcome) {
   closed_[next_closed_++ % kClosed] = stream;
 }
 
-// The server will ignore streams above the one that it names.
+// Handles GOAWAY: the server will ignore streams above the one that it names.
 void Exchange::go_away(Side side, std::string_view payload) {
   if (client_ < 0 || side == client_) return;
   const uint32_t last = big_endian_32(reinterpret_cast<const uint8_t*>(payload.data())) & 0x7fffffff;
@@ -402,8 +403,8 @@ bool Exchange::may_resume_upgrade(Side side, std::string_view bytes) {
          read_upgrade(bytes.substr(0, end + 4), &head);
 }
 
-// True if the segment certainly begins with frames: a readable header block, a known stream, or consecutive frames up
-// to the segment's end.
+// Returns true if the segment certainly begins with frames: a readable header block, a known stream, or consecutive
+// frames up to the segment's end.
 bool Exchange::is_chain(Side side, std::string_view bytes) {
   int frames = 0;
   bool certain = false;

@@ -42,16 +42,16 @@ struct FrameHead {
 // REQUIRES: FrameHead::kBytes readable bytes.
 FrameHead parse_frame(std::string_view bytes);
 
-// True if length, flags and stream are valid for its type. False for unknown types.
+// Returns true if length, flags and stream are valid for the frame's type. Returns false for unknown types.
 bool is_plausible(const FrameHead& head);
 
 // Finds the fragment of a header block in the payload after the frame's head, without padding, priority and promised
-// stream. `payload` may be cut off. Returns false if the lengths are contradictory.
+// stream. `payload` may be truncated. Returns false if the lengths are contradictory.
 bool fragment_of(const FrameHead& head, std::string_view payload, std::string_view* fragment);
 
-// The name of a code in RST_STREAM and GOAWAY, such as "CANCEL"; "other" for codes without a name.
+// Returns the name of a code in RST_STREAM and GOAWAY, such as "CANCEL"; "other" for codes without a name.
 std::string_view name_of_error(uint32_t code);
-// The name of a status, such as "OK" or "NOT_FOUND"; "other" for codes without a name.
+// Returns the name of a status, such as "OK" or "NOT_FOUND"; "other" for codes without a name.
 std::string_view name_of_grpc_status(uint32_t code);
 
 }  // namespace tapline::http2

@@ -1,4 +1,4 @@
-// Collects the headers of a request or a response that are reported.
+// Collects those headers of a request or response that are reported.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace tapline::http2 {
 // Buffers above this size are freed after use.
 inline constexpr size_t kKeptTextBytes = 512;
 
-// Clears a string, and frees its buffer if that is large.
+// Clears the string, and frees its buffer if it is large.
 void trim(std::string& text);
 
 // Reads a decimal number; returns `fallback` if the text is not a number.
 uint32_t number(std::string_view text, uint32_t fallback);
 
-// The headers of one block that are reported.
+// The reported headers of one block.
 class Headers final : public HeaderSink {
  public:
   void clear();
@@ -29,7 +29,7 @@ class Headers final : public HeaderSink {
 
   std::string method, path;
   uint32_t status = 0;
-  bool unknown = false;  // true if some could not be read
+  bool unknown = false;  // true if some headers could not be read
   bool grpc = false;
   bool grpc_status_known = false;
   uint32_t grpc_status = 0;

@@ -7,7 +7,7 @@
 namespace tapline::http2 {
 namespace {
 
-// The memory in addition to the table's entries, measured with libnghttp2 1.52.
+// An inflater's memory in addition to its table's entries, measured with libnghttp2 1.52.
 constexpr size_t kInflaterBytes = 8 << 10;
 constexpr uint64_t kFirstStatus = 8, kLastStatus = 14;
 // Replaces a literal that is added to the table under an unknown name.
@@ -22,7 +22,7 @@ struct Representation {
   bool is_size = false;
 };
 
-// Reads an integer with a prefix of this many bits (section 5.1); moves *at past it.
+// Reads an integer with a prefix of this many bits (section 5.1); moves *position past it.
 std::optional<uint64_t> integer(std::string_view block, size_t* position, int prefix_bits) {
   if (*position >= block.size()) return std::nullopt;
   const uint64_t prefix_max = (1u << prefix_bits) - 1;

@@ -14,7 +14,7 @@ struct UpgradeHead {
 // Reads a whole request head, up to and including its empty line. Returns false if it asks for no upgrade.
 bool read_upgrade(std::string_view head, UpgradeHead* upgrade);
 
-// True if the bytes may begin an HTTP/1.1 request.
+// Returns true if the bytes may begin an HTTP/1.1 request.
 bool begins_like_request(std::string_view bytes);
 
 }  // namespace tapline::http2

@@ -58,7 +58,7 @@ class Icmp final : public TransactionParser<icmp::Echoes> {
  protected:
   void emit_transaction(const TupleHeader& header, const EchoRequest* request, const EchoReply* response, Seen seen,
                         Emitter& out) override {
-    // Either host may ask the other, so the source is the one that asks.
+    // Either host may ask the other, so the tuple's source is the one that asks.
     TupleHeader turned = header;
     if ((request != nullptr ? request->asker : response->asker) != turned.src_ip) turn(&turned);
     const Message& message = request != nullptr ? request->message : response->message;
