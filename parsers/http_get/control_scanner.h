@@ -17,7 +17,8 @@ class ControlScanner {
  public:
   explicit ControlScanner(std::string_view text) : text_(text), controls_(controls_at(0)) {}
 
-  // The position of the first control character at or after `begin`, or npos. REQUIRES: `begin` never decreases.
+  // Returns the position of the first control character at or after `begin`, or npos. REQUIRES: `begin` never
+  // decreases.
   size_t next(size_t begin) {
     for (; begin >= block_ + kBlock; controls_ = controls_at(block_)) block_ += kBlock;
     uint64_t controls = controls_ & (~uint64_t{0} << (begin - block_));
@@ -32,7 +33,7 @@ class ControlScanner {
  private:
   static constexpr size_t kBlock = 64;
 
-  // A bit for each byte of the block at `begin`.
+  // Returns a bit for each byte of the block at `begin`, set for control characters.
   uint64_t controls_at(size_t begin) const {
     if (begin + kBlock <= text_.size()) [[likely]]
       return controls_in(text_.data() + begin);

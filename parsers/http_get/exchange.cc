@@ -40,8 +40,8 @@ bool Exchange::is_overtaken(Side side, std::span<const uint8_t> bytes, const Seg
   return readers_[side].may_be_overtaken(text) && pairing_.has_request_at(segment.offset);
 }
 
-// Called when the stream's first bytes are not a message. Some requests only the server can read: if its response is
-// HTTP, the connection is HTTP, too.
+// Called when the stream's first bytes are not a message. Some requests are readable only by the server: if its
+// response is HTTP, so is the connection.
 void Exchange::leave_http(Side side, const Segment& segment, size_t bytes) {
   not_http_[side] = true;
   over_ |= is_connect(pairing_.answered()) || is_connect(pairing_.next_request());
@@ -124,7 +124,8 @@ bool Exchange::on_headless(Side side, const Segment& first) {
   return true;
 }
 
-// `request` is the request to which the response belongs, or null if it is unknown.
+// Returns the framing of the response's body. `request` is the request to which the response belongs, or null if it is
+// unknown.
 Framing Exchange::frame_response(const Head& head, const Request* request, const Segment& first) {
   const bool tunnel = head.status / 100 == 2 && is_connect(request);
   if (tunnel || head.status == 101) {

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 12> kUsualMethods = {"GET ",     "POST ",
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// Two bits per byte, since every byte of a request line is tested for both.
+// The classes of all bytes, two bits each, since every byte of a request line is tested for both.
 constexpr uint8_t kToken = 1, kControl = 2;
 constexpr std::array<uint8_t, 256> kClasses = [] {
   std::array<uint8_t, 256> classes = {};
@@ -48,7 +48,7 @@ bool equals_ignoring_case(std::string_view text, std::string_view lower) {
   return true;
 }
 
-// Lower-case or upper-case names, then '/', then a digit.
+// Returns true for "http/" in any case, followed by a digit.
 bool is_version(std::string_view word) {
   return word.size() >= 6 && equals_ignoring_case(word.substr(0, 5), "http/") && is_digit(word[5]);
 }
@@ -71,8 +71,8 @@ struct RequestLine {
   bool versioned;
 };
 
-// `line` excludes its line end. The URL is everything between the first and the last space: some clients send URLs with
-// spaces.
+// Splits a request line without its line end. The URL is everything between the first and the last space: some clients
+// send URLs with spaces.
 RequestLine split_request_line(std::string_view line) {
   const size_t method_end = std::min(line.find(' '), line.size());
   std::string_view rest = trim(line.substr(method_end));
@@ -121,7 +121,8 @@ std::string_view authority_of(std::string_view url) {
   return rest.substr(0, rest.find_first_of("/?#"));
 }
 
-// Lines that begin with white space continue the previous one (obsolete folding, RFC 9112 section 5.2).
+// Returns the end of the header field at `begin`. Lines that begin with white space continue the previous one (obsolete
+// folding, RFC 9112 section 5.2).
 size_t header_end(std::string_view bytes, size_t begin) {
   size_t position = begin;
   while (true) {
@@ -191,8 +192,8 @@ void parse_start_line(std::string_view line, Head* head) {
   head->versioned = parts.versioned;
 }
 
-// Finds the end of the line at `begin`, without and with its terminator. Returns false if it has no end, or contains
-// control characters.
+// The end of a line, without and with its terminator. take_line() returns false if the line at `begin` has no end, or
+// contains control characters.
 struct Line {
   size_t end;
   size_t next;

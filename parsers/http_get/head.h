@@ -24,18 +24,18 @@ StartKind look_at(std::string_view bytes);
 // are too short to tell must begin like a usual method or a status line.
 bool may_resume_at(std::string_view bytes);
 
-// True if the line has only GET and a path, and so is a whole request of HTTP/0.9, which has no fields (RFC 1945
-// section 4.1). More text may follow only from a client that left out the version by mistake.
+// Returns true if the line has only GET and a path, and so is a whole request of HTTP/0.9, which has no fields (RFC
+// 1945 section 4.1). More text may follow only from a client that left out the version by mistake.
 bool is_simple_request(std::string_view bytes);
 
-// True for the client preface of HTTP/2 (RFC 9113 section 3.4), which http2_request parses.
+// Returns true for the client preface of HTTP/2 (RFC 9113 section 3.4), which http2_request parses.
 bool is_http2_preface(std::string_view bytes);
 
-// True if `further_text`, which has no line end, may continue the incomplete first line `line`.
+// Returns true if `further_text`, which has no line end, may continue the incomplete first line `line`.
 bool may_continue_line(std::string_view line, std::string_view further_text);
 
-// The position after the empty line that ends the head, or npos; *resume is then the position from which to continue
-// the search once there are more bytes. Lines end with LF, with or without CR before it.
+// Returns the position after the empty line that ends the head, or npos; *resume is then the position from which to
+// continue the search once there are more bytes. Lines end with LF, with or without CR before it.
 size_t find_head_end(std::string_view bytes, size_t* resume);
 
 // A parsed head. Views point into its bytes, or into the scratch string for a folded Host.
@@ -44,7 +44,7 @@ struct Head {
   std::string_view method = {};
   std::string_view url = {};   // as in the request line
   bool versioned = false;      // a request line without a version is HTTP/0.9
-  std::string_view host = {};  // Host header, else the authority of an absolute URL
+  std::string_view host = {};  // Host header, otherwise the authority of an absolute URL
   uint32_t status = 0;
   bool chunked = false;
   bool coded = false;  // has a transfer coding whose last one is not chunked

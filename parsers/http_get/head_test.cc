@@ -16,7 +16,7 @@ std::string describe(const Head& head) {
          (head.content_length ? std::to_string(*head.content_length) : "none");
 }
 
-// The slow path, which parses like MessageReader if parse_ordinary_head() returns 0.
+// Parses a head on the slow path, as MessageReader does if parse_ordinary_head() returns 0.
 size_t parse_any_head(const std::string& bytes, Head* head, std::string* scratch) {
   const StartKind look = look_at(bytes);
   if (look != StartKind::kRequest && look != StartKind::kResponse) return 0;
@@ -27,8 +27,8 @@ size_t parse_any_head(const std::string& bytes, Head* head, std::string* scratch
   return end;
 }
 
-// The slow path must parse every head that the fast path accepts with the same result. Returns true if the fast path
-// accepted it.
+// Expects the slow path to give the same result for a head that the fast path accepts. Returns true if the fast path
+// accepted the head.
 bool expect_agreement(const std::string& bytes) {
   Head ordinary, any;
   const size_t taken = parse_ordinary_head(bytes, &ordinary);
@@ -63,7 +63,7 @@ TEST(Head, OtherHeadsTakeTheSlowPath) {
   }
 }
 
-// Heads of every length around the scanner's blocks, and ordinary ones with a few bytes changed.
+// Tests heads whose lengths straddle the scanner's block size, and ordinary heads with a few bytes changed.
 TEST(Head, BothPathsAgree) {
   const std::vector<std::string> seeds = {
       "GET /index.html HTTP/1.1\r\nHost: www.example.org\r\nCookie: a=1\r\nContent-Type: text/plain\r\n\r\nbody",

@@ -107,7 +107,7 @@ TEST(HttpGet, ConnectMakesTheConnectionOpaque) {
                                           whole("CONNECT far:443 far:443 200", connect, established)}));
 }
 
-// On a persistent connection of HTTP/1.0, only a length shows the end of a message.
+// On a persistent HTTP/1.0 connection, only a length shows the end of a message.
 TEST(HttpGet, Http10KeepAlive) {
   const std::string get = "GET /k HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
   const std::string post = "POST /p HTTP/1.0\r\nHost: h\r\nContent-Length: 4\r\n\r\nGET ";
@@ -375,7 +375,7 @@ TEST(HttpGet, HeadTooLongIsCounted) {
 TEST(HttpGet, TheRequestIdentifiesTheClient) {
   Conversation::Options options;
   options.client_port = 80;
-  options.server_port = 40000;  // by port alone it would be the client
+  options.server_port = 40000;  // by port alone, the server would be the client
   Conversation conversation(options);
   conversation.client(kGet).server(kOk);
   Harness run({"http_get"});

@@ -55,11 +55,11 @@ class MessageReader {
   Verdict read(std::span<const uint8_t> bytes, const Segment& segment, MessageHandler& handler);
   void gap(uint64_t bytes, const Segment& segment, MessageHandler& handler);
   void end(MessageHandler& handler);
-  // True if a body is being read, and these bytes would begin a message if they were not part of it.
+  // Returns true if a body is being read, and these bytes would begin a message if they were not part of it.
   bool may_be_overtaken(std::string_view bytes) const {
     return in_body() && bytes.front() == 'H' && may_resume_at(bytes);
   }
-  // Ends the message being read before the next byte, regardless of its head.
+  // Ends the current message before the next byte, regardless of the length that its head gives.
   void overtake(MessageHandler& handler) { lose_step(handler); }
   // Call it when the other side responds: if only a line without a version has arrived, that was a whole request.
   void answered(MessageHandler& handler) {
@@ -72,9 +72,9 @@ class MessageReader {
     *this = MessageReader(side_);
   }
 
-  // The offset of the next byte.
+  // Returns the offset of the next byte.
   uint64_t offset() const { return offset_; }
-  // Messages that begin before this offset will no longer be reported.
+  // Returns an offset: messages that begin before it will no longer be reported.
   uint64_t settled_offset() const {
     return mode_ == Mode::kStart || mode_ == Mode::kSeek || mode_ == Mode::kOpaque ? offset_ : first_.offset;
   }

@@ -271,7 +271,7 @@ class Body {
     return failed_ ? int16_t{0} : static_cast<int16_t>(big_endian_16(unsigned_of(taken)));
   }
   std::string_view string() { return take(length(2)); }
-  // The number of elements of an array; 0 if it is null.
+  // Reads the number of elements of an array; 0 if the array is null.
   uint32_t count() { return length(4); }
   void tags() {
     if (!flexible_) return;
@@ -388,7 +388,7 @@ class Walk {
     }
   }
 
-  // Reports a name rather than a UUID; if the request has none, the UUID is all zeros, or the name is empty.
+  // Reports a name rather than a UUID. An absent UUID is all zeros, an absent name is empty.
   void topic(std::string_view text, bool is_id) {
     if (body_.failed() || text.empty() || text.find_first_not_of('\0') == std::string_view::npos) return;
     if (is_id && !findings_.topic.empty()) return;

@@ -5,8 +5,8 @@
 
 namespace tapline::kafka {
 
-// A kind of request, by its key. `latest` is the last version whose bodies are read; of later versions, only the header
-// is read.
+// A kind of request, by its key. `latest` is the last version whose bodies are read; for later versions, only the
+// header is read.
 //
 // A path of steps locates a body's topic and error. The steps are executed in order while bytes remain:
 //
@@ -32,10 +32,10 @@ struct Api {
 
 inline constexpr int16_t kProduceKey = 0, kControlledShutdownKey = 7, kSaslHandshakeKey = 17, kApiVersionsKey = 18;
 
-// Null if there is no such key.
+// Returns null if there is no such key.
 const Api* api_of(int16_t key);
 
-// The name of a code, such as "NONE" or "UNKNOWN_TOPIC_OR_PARTITION"; empty for unknown codes.
+// Returns the name of a code, such as "NONE" or "UNKNOWN_TOPIC_OR_PARTITION"; empty for unknown codes.
 std::string_view name_of_error(int16_t code);
 
 // The results of following a path. Views point into the body.

@@ -43,7 +43,7 @@ bool is_topic(std::string_view name) {
   });
 }
 
-// True if these bytes, on an unknown connection, are certainly a request.
+// Returns true if these bytes, on an unknown connection, are certainly a request.
 bool is_certain(const RequestHead& head, std::string_view bytes) {
   if (head.version > head.api->latest) return false;
   const std::string_view message = message_of(bytes, head.bytes);
@@ -184,8 +184,8 @@ void Exchange::begin(Side side, const RequestHead& head, std::string_view bytes,
   sink_->on_transaction(&request, nullptr);
 }
 
-// Two open requests have the same number, so it is unclear to which of them a response belongs until the client has
-// counted up for a while.
+// Distrusts correlation IDs once two open requests share one: it is unclear to which of them a response belongs until
+// the client has counted up for a while.
 void Exchange::note_id(int32_t id) {
   if (distrust_ > 0) distrust_ = int64_t{id} == int64_t{latest_id_} + 1 ? distrust_ - 1 : kDistrusted;
   latest_id_ = id;
@@ -250,7 +250,7 @@ void Exchange::close(Side side, uint64_t end, int64_t time_ns, bool complete) {
   }
 }
 
-// Handles a response while no client is known. It is not reported, because its number carries no information.
+// Handles a response while no client is known. It is not reported, because its correlation ID carries no information.
 Unit Exchange::unasked(std::string_view bytes) const {
   if (bytes.size() < kResponseHeadBytes) return Unit::more(kResponseHeadBytes);
   const uint64_t message = message_bytes(bytes);
@@ -258,7 +258,7 @@ Unit Exchange::unasked(std::string_view bytes) const {
   return stepped_over(bytes, message);
 }
 
-// True for a token. Each token gets a response, and tokens are not reported, since they contain passwords.
+// Returns true for a token. Each token gets a response, and tokens are not reported, since they contain passwords.
 bool Exchange::is_token(std::string_view bytes) const {
   if (!raw_tokens_ || bytes.size() < kLengthBytes || message_bytes(bytes) > kMaxTokenBytes) return false;
   return bytes.size() < kResponseHeadBytes || pairing_.find_request(int32_at(bytes, kLengthBytes)) == nullptr;

@@ -9,7 +9,7 @@ using kafka::Exchange;
 using kafka::Request;
 using kafka::Response;
 
-// A topic's UUID as Kafka's tools write it: base64 for URLs, without padding.
+// A topic's UUID as Kafka's tools write it: URL-safe base64 without padding.
 struct TopicId {
   std::array<char, 22> text;
 

@@ -267,7 +267,7 @@ TEST(KafkaRequest, IgnoresOtherProtocols) {
 
 // ---- a real broker ----
 
-// Returns a request by the client's name, kind, version and number.
+// Returns a text that identifies a request: its client, kind, version and correlation ID.
 std::string name_of(const testing::Tuple& tuple) {
   return tuple["client_id"] + " " + tuple["api"] + " " + tuple["api_version"] + " " + tuple["correlation_id"];
 }
@@ -277,8 +277,8 @@ std::string name_of(const nlohmann::json& row) {
          row["correlation_id"].dump();
 }
 
-// The clients' logs of their requests match the tuples. Of the clients, only librdkafka logs sizes, and the sizes of
-// responses exclude the length and the number.
+// Compares the tuples with the clients' logs of their requests. Only librdkafka logs sizes, and its response sizes
+// exclude the length field and the correlation ID.
 TEST(KafkaRequest, MatchesTheLogOfTheClients) {
   const std::string folder = TAPLINE_SOURCE_DIR "/parsers/kafka_request/captures/";
   Harness run({"kafka_request"});

@@ -20,7 +20,8 @@ bool is_text(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<uint8_t>(c) >= 0x20 && c != 0x7f; });
 }
 
-// Tagged fields are almost always empty (one byte of 0). Others are not parsed, so the data after them are not found.
+// Returns the offset after the tagged fields, which are almost always empty (one byte of 0). Returns 0 for others,
+// which are not parsed, so the data after them are not found.
 size_t behind_tags(std::string_view bytes, size_t offset) {
   return offset < bytes.size() && bytes[offset] == 0 ? offset + 1 : 0;
 }

@@ -187,7 +187,7 @@ class LinkLoad final : public Parser {
     if ((sums_[sum].queries & flow_queries_) != 0) link_flows_->add_hole(packet, sum, progress);
   }
 
-  // A flow is followed once it has payload, so floods of SYNs take no slot.
+  // A flow is followed once it has payload, so SYN floods take no slot.
   FollowedFlow* follow(const Packet& packet, uint32_t sum) {
     const uint64_t key = rates::table_key(packet.flow_hash, packet.tap);
     const Side side = rates::side_of(packet);
@@ -256,8 +256,9 @@ class LinkLoad final : public Parser {
     return intervals_;
   }
 
-  // Emits the load of every place that has shown a packet to those of the queries that want it. A port has loads only
-  // for the queries that have seen one of its packets, since switches may copy none of its packets for other queries.
+  // Emits the load of every place that has shown a packet, to the queries that want the place's packets. A port has
+  // loads only for the queries that have seen one of its packets, since switches may copy none of its packets for other
+  // queries.
   void report(int64_t now_ns, uint64_t queries, Emitter& out) {
     uint64_t all = 0;
     for (const Sum& sum : sums_) all |= sum.queries;
@@ -269,7 +270,8 @@ class LinkLoad final : public Parser {
     }
   }
 
-  // Queries that want the same packets, observed the same time and give the same link speed get the same tuple.
+  // Queries that want the same packets, observed the same part of the interval and specify the same link speed share a
+  // tuple.
   void report(const Place& place, MirrorInterval mirror, int64_t now_ns, uint64_t queries, Emitter& out) {
     const Tap& tap = taps_.of(place.tap);
     const int64_t begin_ns = std::max((now_ns - 1) / interval_ns() * interval_ns(), tap.own.begin_ns);

@@ -7,7 +7,7 @@
 
 namespace tapline {
 
-// `max_flows` is the number of flows whose sequence numbers are followed.
+// Creates a parser that follows the sequence numbers of up to `max_flows` flows.
 std::unique_ptr<Parser> make_link_load(uint32_t max_flows);
 
 }  // namespace tapline

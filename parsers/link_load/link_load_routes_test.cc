@@ -65,7 +65,7 @@ struct LinkLoadRoutes : ::testing::Test {
   }
   Harness loads(const TapNames& tap = {"leaf1", "", ""}) { return harness(make_link_load(1 << 10), tap); }
 
-  // Packets by port; "-" stands for packets without a known port.
+  // Returns the number of packets by port; "-" stands for packets without a known port.
   static std::map<std::string, int> samples(const Harness& run) {
     std::map<std::string, int> samples;
     for (const Tuple& tuple : run.tuples()) samples[tuple["port"]] += std::stoi(tuple["samples"]);
@@ -140,7 +140,7 @@ TEST_F(LinkLoadRoutes, AMarkTakesPrecedenceOverARoute) {
   EXPECT_EQ(samples(run), (Samples{{"5", static_cast<int>(frames.size())}}));
 }
 
-// The parser uses a version from the beginning of its next burst.
+// The parser switches to a published version at the beginning of its next burst.
 TEST_F(LinkLoadRoutes, AChangeOfRoutesIsFollowed) {
   const std::vector<RouteRule> old_rules = {{"leaf1", kClient, {3}}, {"leaf1", kServer, {4}}};
   const std::vector<RouteRule> announced = {{"leaf1", kClient, {3}}, {"leaf1", kServer, {5}, true}};
@@ -184,7 +184,7 @@ TEST_F(LinkLoadRoutes, RatesOfFlowsNameTheInputPort) {
                          {{"leaf1", 3}, {"leaf1", 4, 0, "leaf2", 5}, {"leaf2", 6}, {"leaf2", 5, 0, "leaf1", 4}}));
   Frames frames = addressed(conversation());
   for (Frame& frame : frames) {
-    // The source's address: the other host's.
+    // The source address becomes that of the other host.
     std::copy(frame.bytes.begin(), frame.bytes.begin() + 6, frame.bytes.begin() + 6);
     frame.bytes[11] = static_cast<uint8_t>(3 - frame.bytes[5]);
   }
@@ -207,7 +207,7 @@ TEST_F(LinkLoadRoutes, AMarkNamesTheInputPort) {
   EXPECT_EQ(ports, (std::map<std::string, std::string>{{"from_client", "1>6"}, {"from_server", "2748>5"}}));
 }
 
-// The speeds that routes announce, for queries that give none.
+// Queries that give no link speed use the speeds that the routes announce.
 TEST_F(LinkLoadRoutes, SharesAreOfTheAnnouncedSpeed) {
   const std::vector<RouteRule> rules = {{"leaf1", kClient, {3}}, {"leaf1", kServer, {4}}};
   feed.publish(routes_of(rules, nullptr, INT64_MIN, {{"leaf1", 3, 1'000'000}, {"leaf1", 5, 7}}));

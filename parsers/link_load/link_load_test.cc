@@ -60,7 +60,7 @@ bool holds(const Tuple& tuple, double truth) {
   return number(tuple, "low_bits_per_second") <= truth && truth <= number(tuple, "high_bits_per_second");
 }
 
-// The bytes that the senders put on their links in a second.
+// Returns the number of bits that the senders put on their links in this second.
 double sent_in(const MirrorRun& model, size_t flows, int64_t second) {
   double bits = 0;
   for (uint32_t flow = 0; flow < flows; ++flow) {
@@ -347,7 +347,7 @@ TEST(LinkLoad, EachMarkedPortHasItsLoad) {
   EXPECT_EQ(bits, expected);
 }
 
-// If a query has seen no copy of a port's packets, the port may not be copied for it.
+// If a query has seen no copy of a port's packets, the switch may not copy this port for the query.
 TEST(LinkLoad, APortHasNoLoadForQueriesThatSawNoneOfItsPackets) {
   const Frames earlier = marked(Conversation().handshake().frames(), 1, 2);
   Frames late_frames = marked(Conversation({.client_port = 50000}).handshake().frames(), 3, 3);
@@ -363,7 +363,7 @@ TEST(LinkLoad, APortHasNoLoadForQueriesThatSawNoneOfItsPackets) {
   EXPECT_EQ(run.tuples().back().header.queries, 0b10u);
 }
 
-// The packets that are acknowledged need not cross the link to which the acknowledgements go.
+// Acknowledged packets need not cross the link on which their acknowledgements leave.
 TEST(LinkLoad, AcknowledgementsOfAnUnseenDirectionAreNoLoadOfAMarkedPort) {
   Conversation conversation;
   conversation.handshake().client("x");

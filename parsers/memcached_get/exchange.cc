@@ -110,8 +110,8 @@ bool Request::contradicts(const Response& response) const {
   return !is_named;
 }
 
-// True if the response follows a gap and is either the end of a get's response or the value of a key other than the
-// first. It counts as the beginning of the response if the client had received everything before it.
+// Returns true if the response follows a gap and is either the end of a get's response or the value of a key other than
+// the first. If the client had received everything before it, it is the beginning of the response instead.
 bool Request::may_lack_head(const Response& response) const {
   if (!response.after_gap || response.begin == peer_offset) return false;
   if (response.answer == Answer::kEnd) return true;
@@ -224,7 +224,7 @@ void Exchange::end_answer(uint64_t end, int64_t time_ns, bool complete) {
   pairing_.end_response(end, time_ns, *sink_, complete);
 }
 
-// Keeps a response open that has a gap and may continue after it. Returns false if it is another kind of response.
+// Keeps a response with a gap open if it may continue after the gap. Returns false for all other responses.
 bool Exchange::tear(Side side) {
   Response* response = pairing_.response();
   const Request* request = pairing_.answered();
@@ -238,8 +238,8 @@ bool Exchange::tear(Side side) {
   return true;
 }
 
-// True if a line belongs to the torn response and no message is hidden: the line has a requested key or is the end, and
-// the server sent it when it had received this request and nothing after it.
+// Returns true if a line belongs to the torn response and no message is hidden: the line has a requested key or ends
+// the response, and the server sent it when it had received this request and nothing after it.
 bool Exchange::continues(const TextResponse& line, const Segment& first) const {
   const Request* request = pairing_.answered();
   if (!torn_ || request == nullptr || !first.peer_offset_known || first.peer_offset != request->end) return false;

@@ -23,12 +23,12 @@ struct Request : RequestHalf {
   bool quiet = false;
   bool never_answered = false;
   uint8_t opcode = 0;
-  uint32_t opaque = 0;       // the binary protocol's number; for meta commands its hash; 0 = none
+  uint32_t opaque = 0;       // the binary protocol's opaque; for meta commands, the hash of the O flag; 0 = none
   uint32_t key_hash = 0;     // hash of the only key; 0 if there is none, or several
   uint64_t value_bytes = 0;  // bytes of the value sent with it
 
   bool contradicts(const Response& response) const;
-  // True if values may be missing before the response.
+  // Returns true if values may be missing before the response.
   bool may_lack_head(const Response& response) const;
   bool may_be_silent() const { return quiet; }
 };
@@ -42,17 +42,17 @@ struct FoundValue {
 struct Response : ResponseHalf {
   Answer answer = Answer::kNone;  // the latest line other than kEnd
   bool binary = false;
-  bool cut = false;        // a part of it was not captured
-  bool after_gap = false;  // its beginning may be missing
+  bool cut = false;        // a part of the response was not captured
+  bool after_gap = false;  // the response's beginning may be missing
   uint8_t opcode = 0;
   uint16_t status = 0;
   uint32_t opaque = 0;                 // as in Request
-  uint32_t key_hash = 0;               // hash of the first key that it names, 0 = none
+  uint32_t key_hash = 0;               // hash of the first key that the response names, 0 = none
   uint32_t first_bytes = 0;            // length of that key's value
   uint64_t value_bytes = 0;            // length of all values
   std::string key = {};                // its first key, if no request is known
   std::vector<FoundValue> found = {};  // values after the first
-  // The rest of a response in datagrams that is still expected: its next datagram.
+  // The expected rest of a response in several datagrams: the number of the next one, and the bytes to skip in it.
   uint16_t next_datagram = 0;
   uint64_t skip = 0;
   std::string line = {};  // a line that began in the previous datagram
@@ -75,7 +75,7 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 1024>
   size_t memory_bytes() const { return OrderedExchange::memory_bytes() + datagrams_.memory_bytes(); }
   void recycle();
 
-  // True if the payload begins like a memcached datagram.
+  // Returns true if the payload begins like a memcached datagram.
   static bool may_be_datagram(std::string_view payload);
   // REQUIRES: may_be_datagram() is true for this payload or an earlier one of the flow.
   void datagram(Side side, std::string_view payload, int64_t time_ns, Sink& sink);

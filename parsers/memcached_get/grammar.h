@@ -20,7 +20,7 @@ enum class Form : uint8_t {
   kPlain  // anything
 };
 
-// The beginning of a text response. Since one command may have several responses, the values are numbers of bits.
+// The beginning of a text response. The values are bit numbers, since Command::answers is a set of them.
 enum class Answer : uint8_t {
   kValue,
   kEnd,
@@ -74,7 +74,7 @@ struct TextRequest {
 // Parses a line, which includes its end. The check is strict: a line that is not well-formed belongs to another
 // protocol or is not the beginning of a request.
 TextRequest parse_request(std::string_view line);
-// True if a line with this beginning might still become a request.
+// Returns true if a line with this beginning might still become a request.
 bool may_become_request(std::string_view bytes);
 
 // A line of a response. Views point into the line.
@@ -120,7 +120,7 @@ struct BinaryHead {
 
   uint64_t value_bytes() const { return body_bytes - extra_bytes - key_bytes; }
   uint64_t bytes() const { return kBytes + uint64_t{body_bytes}; }
-  // The length of the head with extras and key.
+  // Returns the length of the head with extras and key.
   uint64_t unit_bytes() const { return kBytes + extra_bytes + key_bytes; }
 };
 
@@ -130,11 +130,11 @@ struct BinaryCommand {
   uint8_t extra_bytes;  // length of its request's extras
 };
 
-// True if the available bytes begin like a message of the binary protocol.
+// Returns true if the available bytes begin like a message of the binary protocol.
 bool may_be_binary(std::string_view bytes);
 // Returns false if the lengths are contradictory. REQUIRES: may_be_binary(bytes), and at least 24 bytes.
 bool parse_head(std::string_view bytes, BinaryHead* head);
-// Null for opcodes that memcached doesn't have.
+// Returns null for opcodes that memcached doesn't have.
 const BinaryCommand* binary_command(uint8_t opcode);
 
 // Returns the status of a response, in the same words for all protocols.

@@ -233,7 +233,7 @@ TEST(MemcachedGet, JoinsInMidStream) {
   EXPECT_EQ(parse(frames), (Lines{"- - 0 stored - response", "get b 0 miss 0 ", "get c 0 miss 0 "}));
 }
 
-// Each key is requested once and has a value of unique length, so a wrong pair is detected.
+// Makes requests for distinct keys, each with a value of unique length, so that a wrong pair is detected.
 std::vector<Frame> self_identifying(bool is_binary, int batch) {
   Conversation conversation;
   conversation.handshake();

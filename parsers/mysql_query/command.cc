@@ -53,7 +53,7 @@ bool is_internal(uint8_t command) {
   return command == 0x0b || command == 0x0f || command == 0x10 || command == 0x14 || command == 0x1d;
 }
 
-// The bytes of a parameter's value in the binary protocol; npos if the value contains its length.
+// Returns the length of a parameter's value in the binary protocol; npos if the value contains its length.
 size_t value_bytes(uint8_t type) {
   switch (type) {
     case 0x01:  // TINY
@@ -80,7 +80,7 @@ void skip_value(Cursor& cursor, uint8_t type) {
   cursor.skip(bytes == std::string_view::npos ? cursor.length_encoded() : bytes);
 }
 
-// | count | sets = 1 | null bitmap | types sent = 1 | (type (2), name) … | values |
+// Skips query attributes: | count | sets = 1 | null bitmap | types sent = 1 | (type (2), name) … | values |
 bool skip_attributes(Cursor& cursor) {
   const uint64_t count = cursor.length_encoded();
   if (cursor.length_encoded() != 1 || count > kMaxAttributes) return false;
@@ -101,7 +101,8 @@ bool skip_attributes(Cursor& cursor) {
 
 bool is_text_byte(uint8_t byte) { return byte >= 0x20 || (byte >= '\t' && byte <= '\r'); }
 
-// No statement begins with a control character other than white space.
+// Returns the statement after its query attributes, if there are any. No statement begins with a control character
+// other than white space.
 Bytes without_attributes(Bytes text, uint32_t capabilities, bool capabilities_known) {
   if (text.empty()) return text;
   const bool expected = capabilities_known ? (capabilities & capability::kQueryAttributes) != 0

@@ -34,7 +34,7 @@ bool has_text(uint8_t command);         // true if its payload is the statement 
 bool is_answered(uint8_t command);      // true if the server responds to it
 bool names_statement(uint8_t command);  // true if it names a statement by its ID
 bool runs_statement(uint8_t command);   // true if it runs a statement or continues one
-// The number of bytes of a client's packet to keep, by its first byte.
+// Returns the number of bytes to keep of a client's packet that begins with this byte.
 uint32_t kept_of_command(uint8_t first);
 
 // A client's command packet, with its text as far as it was captured.
@@ -43,13 +43,13 @@ struct Command : RequestHalf {
 
   uint8_t code = 0;
   uint8_t sequence = 0;  // number of its first packet
-  uint8_t parts = 1;     // number of packets; 255: or more
+  uint8_t parts = 1;     // number of packets; 255 means 255 or more
   bool cut = false;      // true if the text was longer
   uint32_t statement_id = 0;
   uint64_t more_bytes = 0;  // bytes that the client sent for it later (a file or password data)
 
   uint64_t bytes() const { return end - begin + more_bytes; }
-  // True if the response's sequence number does not continue the command's.
+  // Returns true if the response's sequence number does not continue the command's.
   bool contradicts(const Response& response) const {
     return response.sequence != static_cast<uint8_t>(sequence + parts) && parts < UINT8_MAX;
   }
@@ -64,11 +64,11 @@ void read_command(const Packet& packet, uint32_t capabilities, bool capabilities
 // Reads the capabilities in a client's first packet; returns false if it is not such a packet. Reads nothing else,
 // since a name and a password follow.
 bool read_login(const Packet& packet, uint32_t* capabilities);
-// True if the packet is only the beginning of a login, whose rest is encrypted.
+// Returns true if the packet is only the beginning of a login, whose rest is encrypted.
 bool is_tls_request(const Packet& packet);
 
-// True if the bytes begin with a command that ends with them, extends beyond them, or is followed by another command.
-// *strong is set if they can't be anything else.
+// Returns true if the bytes begin with a command that ends with them, extends beyond them, or is followed by another
+// command. *strong is set if they can't be anything else.
 bool looks_like_command(Bytes bytes, bool* strong);
 
 }  // namespace tapline::mysql

@@ -219,7 +219,8 @@ void Exchange::prove(uint8_t weight, Sink& sink) {
   if (proven()) sink.on_client(static_cast<Side>(client_));
 }
 
-// Resumes after a handshake whose packets were not captured, if the first packet after it was.
+// Returns true if the piece is the first packet of a stream whose TCP handshake was not captured: a greeting or a
+// login.
 bool Exchange::resume_first(Side side, Piece piece) {
   PacketReader reader(kept_of_first);
   Packet packet;
@@ -419,7 +420,8 @@ bool Exchange::swallow_eof(const Packet& packet) {
   return belongs;
 }
 
-// Sequence numbers continue those of the command; a server that closes a connection on its own begins at 0.
+// Returns true if the packet may begin a response: its sequence number continues the command's. A server that closes a
+// connection on its own begins at 0.
 bool Exchange::may_begin_response(const Packet& packet) const {
   if (packet.sequence == 1 || logging_in_) return true;
   if (packet.sequence == 0) return !packet.payload.empty() && packet.payload[0] == 0xff;

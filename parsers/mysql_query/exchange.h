@@ -124,7 +124,7 @@ class Exchange {
   uint32_t capabilities_ = 0;           // capabilities that both sides have
   uint32_t early_ = 0;                  // number of a command that was reported before it was complete
   uint32_t unanswered_statements_ = 0;  // prepared statements whose IDs have not arrived yet
-  uint32_t latest_id_ = 0;              // id of the latest statement that has one
+  uint32_t latest_id_ = 0;              // ID of the latest statement whose ID is known
   uint64_t response_acked_ = 0;         // acknowledgement in the latest response's first segment
   std::string latest_text_;             // text of the latest statement to be prepared
   std::string text_;                    // scratch

@@ -9,7 +9,7 @@
 namespace tapline::mysql_test {
 namespace {
 
-// Self-identifying statements: the number of rows equals the statement's number.
+// Returns self-identifying statements: the number of rows equals the statement's number.
 Dialogue self_identifying() {
   return logged_in() + Dialogue{{true, prepare("SELECT 2 ?")},
                                 {false, prepared(1, 1, 2)},

@@ -243,7 +243,7 @@ TEST(MysqlQuery, PasswordsAreNotReported) {
   const Lines expected = {kConnected, "query CREATE USER '***' REQUIRE NONE ok 0 0 1 ",
                           "prepare SET PASSWORD = '***' ok 0 0 0 ", "execute SET PASSWORD = '***' ok 0 0 1 "};
   expect_at_every_cut(dialogue, expected);
-  // Whichever bytes are lost, no tuple contains any part of a secret.
+  // Regardless of which bytes are lost, no tuple contains any part of a secret.
   for (size_t cut : {1000u, 30u, 9u}) {
     const std::vector<Frame> frames = spoken(dialogue, cut, true).close().frames();
     for (size_t lost = 0; lost < frames.size(); ++lost) {
@@ -304,7 +304,7 @@ TEST(MysqlQuery, OtherProtocolsEmitNothing) {
 TEST(MysqlQuery, TheClientIsIdentifiedByItsMessages) {
   Conversation::Options options;
   options.client_port = 3306;
-  options.server_port = 40000;  // by port alone it would be the client
+  options.server_port = 40000;  // by port alone, the server would be the client
   Conversation conversation(options);
   conversation.client(query("SELECT 1")).server(result_set(1));
   Harness run({"mysql_query"});

@@ -13,7 +13,7 @@ uint32_t length_in(const uint8_t* header) {
 
 }  // namespace
 
-// Most packets are complete in one piece.
+// Reads a packet that is complete in one piece, as most are.
 bool PacketReader::whole(Piece& piece, Packet* packet) {
   if (piece.bytes.size() < kHeaderBytes) return false;
   const uint8_t* header = piece.bytes.data();

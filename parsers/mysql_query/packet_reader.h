@@ -28,7 +28,7 @@ struct Packet {
   Bytes payload;     // its first bytes, up to the kept number
   uint64_t length;   // length of the payload
   uint8_t sequence;  // number of its first part
-  uint8_t parts;     // number of parts; 255: or more
+  uint8_t parts;     // number of parts; 255 means 255 or more
   bool cut;          // true if a part of the kept bytes was not captured
   Segment first;     // segment of the header's first byte
   uint64_t end;      // offset after the last byte
@@ -46,8 +46,8 @@ class PacketReader {
 
   explicit PacketReader(KeptBytes kept_bytes) : kept_bytes_(kept_bytes) {}
 
-  // Reads up to the next packet's end, at most the whole piece. If it returns true, *packet is that packet, valid until
-  // the next call.
+  // Reads up to the next packet's end, at most the whole piece. Returns true if the packet is complete; *packet is then
+  // valid until the next call.
   bool next(Piece& piece, Packet* packet);
   // Skips missing bytes. kInside: they are within a packet, which continues; kPacket: they extend to a packet's end,
   // and *packet is that packet; kOutOfStep: the next boundary is unknown, and restart() must be called.
@@ -56,7 +56,7 @@ class PacketReader {
   void restart();
 
   void keep_by(KeptBytes kept_bytes) { kept_bytes_ = kept_bytes; }
-  // The first segment of the packet that has begun. REQUIRES: !between_packets()
+  // Returns the first segment of the packet that has begun. REQUIRES: !between_packets()
   const Segment& first() const { return first_; }
   bool between_packets() const { return header_bytes_ == 0 && parts_ == 0; }
   // Returns the incomplete packet with the bytes received so far, if these include its first byte of payload.

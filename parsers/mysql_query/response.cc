@@ -47,7 +47,7 @@ bool is_ok_shape(Bytes payload) {
   return cursor.ok() && server_status < 0x8000 && warnings < 0x1000;
 }
 
-// True if the bytes are packets with consecutive numbers, up to their end.
+// Returns true if the bytes are packets with consecutive numbers, up to their end.
 bool is_chain(Bytes bytes) {
   for (uint8_t sequence = bytes[3]; bytes.size() >= kHeaderBytes; ++sequence) {
     if (bytes[3] != sequence) return false;
@@ -57,7 +57,7 @@ bool is_chain(Bytes bytes) {
   return true;
 }
 
-// | 00 | id (4) | columns (2) | parameters (2) | 00 | warnings (2) | [metadata follows] |
+// Layout: | 00 | id (4) | columns (2) | parameters (2) | 00 | warnings (2) | [metadata follows] |
 bool is_prepared_shape(const Packet& packet) {
   if (packet.length < kPreparedBytes || packet.length > kPreparedBytes + 1 || packet.payload.size() < kPreparedBytes)
     return false;
@@ -68,7 +68,8 @@ bool is_prepared_shape(const Packet& packet) {
   return cursor.u8() == 0 && id != 0 && columns <= kMaxColumns;
 }
 
-// In an OK of this length, readable text follows the warnings; in the response to a prepared statement, numbers do.
+// Returns true if a packet of this length is an OK rather than the response to a prepare: text follows the warnings,
+// not numbers.
 bool is_ok_rather(const Packet& packet) {
   Cursor cursor(packet.payload.subspan(1));
   cursor.length_encoded();

@@ -25,7 +25,7 @@ struct Response : ResponseHalf {
   int64_t last_row_ns = 0;
 };
 
-// Tells if lists of columns and rows end with an EOF packet (as in all older versions) or without one (DEPRECATE_EOF).
+// The end of a list of columns or rows: with an EOF packet (as in all older versions) or without one (DEPRECATE_EOF).
 enum class EofPackets : uint8_t { kUnknown, kSent, kNotSent };
 
 // The form of the response to a command.
@@ -58,7 +58,7 @@ class ResponseReader {
   Progress read(const Packet& packet, Response* response);
 
   bool in_rows() const { return step_ == Step::kRows; }
-  // True if the client must send data before the server continues, so that sequence numbers jump.
+  // Returns true if the client must send data before the server continues, so that sequence numbers jump.
   bool client_speaks() const { return client_speaks_; }
   bool takes_file() const { return takes_file_; }
 
@@ -92,11 +92,11 @@ class ResponseReader {
   uint32_t next_definitions_ = 0;  // number of columns after the parameters
 };
 
-// True for an EOF packet as sent after columns and rows: 5 bytes, or 1 from servers older than 4.1.
+// Returns true for an EOF packet as sent after columns and rows: 5 bytes, or 1 from servers older than 4.1.
 bool is_eof_packet(const Packet& packet);
 
-// True if a server's stream can be read from here on after a loss: the bytes begin with the first packet of a response,
-// which has this sequence number. *strong is set if they can't be anything else.
+// Returns true if reading of a server's stream can resume here after a loss: the bytes begin with the first packet of a
+// response, which has this sequence number. *strong is set if they can't be anything else.
 bool looks_like_response(Bytes bytes, uint8_t sequence, bool* strong);
 
 // Reads a server's first packet. Returns false if this is not one; otherwise sets its capabilities, 0 if it refuses the

@@ -39,7 +39,7 @@ class Cursor {
   uint16_t u16() { return static_cast<uint16_t>(number(2)); }
   uint32_t u32() { return static_cast<uint32_t>(number(4)); }
 
-  // Reads a length-encoded integer: one byte up to 250, else a byte that gives the number of bytes that follow.
+  // Reads a length-encoded integer: one byte up to 250, otherwise a byte that gives the number of bytes that follow.
   uint64_t length_encoded() {
     const uint8_t first = u8();
     switch (first) {

@@ -9,7 +9,7 @@ struct TcpFacts {
   // Payload bytes that the sender had already sent, as far as this tap can know. 0 for a bare ACK, a keep-alive and a
   // segment that fills a recent hole.
   uint32_t retransmitted_bytes = 0;
-  // Payload bytes that fill a hole which is too recent for a retransmission.
+  // Payload bytes that fill a hole too recent for a retransmission.
   uint32_t out_of_order_bytes = 0;
   // Payload bytes before this segment that have not been captured.
   uint32_t missing_bytes = 0;
@@ -17,7 +17,8 @@ struct TcpFacts {
   uint32_t rtt_ns = 0;
   // Bytes in flight at the end of the last window; set for a connection's first packet in a window.
   uint32_t in_flight_bytes = 0;
-  // in_flight_bytes, minus those that were acknowledged in this window: each such ACK adds a negative value.
+  // Sums to in_flight_bytes minus the bytes acknowledged in this window: each ACK contributes minus the bytes that it
+  // acknowledges.
   int32_t unacked_bytes = 0;
 };
 

@@ -34,7 +34,7 @@ uint32_t elapsed_ms(uint32_t since_ms, uint32_t now_ms, uint32_t mask) {
   return elapsed > mask - kMaxLateMs ? 0 : elapsed;
 }
 
-// This avoids a call of memcmp().
+// Compares two keys without a call of memcmp().
 bool is_same(const uint64_t* a, const uint64_t* b) {
   uint64_t difference = 0;
   for (int word = 0; word < kKeyWords; ++word) difference |= a[word] ^ b[word];
@@ -188,8 +188,8 @@ void TcpFlows::start(SideState* side, uint32_t seq) const {
 }
 
 // A keep-alive repeats the last byte after all bytes were acknowledged (RFC 9293 section 3.8.4). So does the
-// retransmission of a byte whose ACK was lost after the tap, but within a retransmission timeout, and not after a
-// silence.
+// retransmission of a byte whose ACK was lost after the tap, but that comes within a retransmission timeout, not after
+// a silence.
 bool TcpFlows::is_keep_alive(const SideState& side, uint32_t seq, const Sample& sample) {
   if (sample.payload_bytes != 1 || !side.ack_known || side.acked != side.seq_end) return false;
   if (sequence_distance(side.seq_end, seq) != -1) return false;
@@ -260,7 +260,8 @@ void TcpFlows::add_hole(SideState* side, uint32_t begin, uint32_t end, int64_t t
 
 void TcpFlows::acknowledge(SideState* sent, uint32_t ack, int64_t time_ns, TcpFacts* own, TcpFacts* peer_facts) {
   if (!sent->seq_known) return;
-  // A FIN also takes a number. If the ACK is beyond it, data that were not captured were acknowledged.
+  // The ACK may exceed seq_end: a FIN consumes a sequence number, and the ACK may cover data that were not captured. An
+  // ACK that is further off is ignored.
   if (std::abs(int64_t{sequence_distance(sent->seq_end, ack)}) > kMaxJumpBytes) return;
   if (sent->measuring && sequence_distance(sent->measured_end, ack) >= 0) {
     own->rtt_ns = static_cast<uint32_t>(std::clamp<int64_t>(time_ns - sent->measured_ns, 1, UINT32_MAX));

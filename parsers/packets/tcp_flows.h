@@ -53,8 +53,8 @@ class TcpFlows {
 
   uint64_t flows() const { return flows_; }
   uint64_t evicted_flows() const { return evicted_flows_; }
-  // The number of holes that were forgotten because memory was full when another one began. Bytes that fill them count
-  // as retransmitted.
+  // Returns the number of holes that were forgotten because memory was full when another one began. Bytes that fill
+  // them count as retransmitted.
   uint64_t forgotten_holes() const { return forgotten_holes_; }
 
  private:
@@ -64,7 +64,7 @@ class TcpFlows {
     uint32_t begin, end;  // equal if there is no hole
     int64_t since_ns;
   };
-  // Data that one side sent and the other one acknowledged.
+  // The data that one side has sent and the other has acknowledged.
   struct SideState {
     uint32_t seq_end;            // number after the highest byte seen
     uint32_t acked;              // the highest acknowledgement

@@ -27,7 +27,7 @@ inline CallMark& call_mark() { return internal::call_mark != nullptr ? *internal
 // is never read.
 inline void set_call_mark(CallMark* mark) { internal::call_mark = mark; }
 
-// While this object exists, the thread runs the code of the plug-in.
+// Marks the thread as running the plug-in's code while this object exists.
 class MarkedCall {
  public:
   explicit MarkedCall(uint32_t plugin_index) : mark_(call_mark()) {
@@ -42,7 +42,7 @@ class MarkedCall {
   CallMark& mark_;
 };
 
-// While this object exists, the thread is back in Tapline's code within a marked call.
+// Marks the thread as back in Tapline's code, within a marked call, while this object exists.
 class UnmarkedCall {
  public:
   UnmarkedCall() : mark_(call_mark()), plugin_(mark_.plugin.load(std::memory_order_relaxed)) {

@@ -15,7 +15,7 @@ struct ParserDescription {
   tapline_parser callbacks;  // the callbacks that the plug-in knows; all others are zero
 };
 
-// Returns nullopt and a reason in *error if a part is missing, too long, contradictory or of a newer version.
+// Returns nullopt, and sets *error to the reason, if a part is missing, too long, contradictory or of a newer version.
 std::optional<ParserDescription> describe(const tapline_parser* parser, std::string* error);
 
 }  // namespace tapline

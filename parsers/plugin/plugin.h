@@ -12,8 +12,8 @@ namespace tapline {
 
 class Plugin {
  public:
-  // Returns null and a sentence in *error if the file is not a plug-in, is built for another version, or describes its
-  // parsers incorrectly. All code of the object runs marked with `index`.
+  // Returns null, and sets *error to a sentence, if the file is not a plug-in, is built for another version, or
+  // describes its parsers incorrectly. All code of the object runs marked with `index`.
   static std::unique_ptr<Plugin> load(const std::string& path, uint32_t index, std::string* error);
 
   std::span<const ParserDescription> parsers() const { return parsers_; }

@@ -18,8 +18,8 @@ constexpr size_t kLongestText = 32'768;  // the limit of a batch
 
 }  // namespace
 
-// One instance's access to Tapline. The first kMaxPackets connections belong to the packets, the last one to a
-// stream's callback.
+// One instance's access to Tapline. The first kMaxPackets connections belong to the packets, the last one to a stream
+// callback.
 struct tapline_out {
   const tapline::Schema* schema = nullptr;
   tapline::Emitter* emitter = nullptr;

@@ -4,7 +4,7 @@
  *
  *     const tapline_plugin* tapline_plugin_entry(void);
  *
- * The structure that it returns, and all memory that this points to, is constant and lives as long as the object is
+ * The structure that it returns, and all memory reachable from it, is constant and lives as long as the object is
  * loaded. Build with `cc -shared -fPIC -fvisibility=hidden` and mark the entry TAPLINE_EXPORT;
  * `tapline-monitor --plugin FILE` loads it.
  *
@@ -17,12 +17,12 @@
  *
  * Lifetimes. The arguments of a callback (`out`, packets, bytes, connections, segments) are valid until it returns,
  * except for a connection's `state`: those bytes belong to the parser from the connection's first packet until
- * on_release(); they are initially zero and aligned to 8. Values, their texts and headers that a plug-in passes are
+ * on_release(); they are initially zero and aligned to 8. Values, their strings and headers that a plug-in passes are
  * copied before the function that takes them returns. A header may be kept until the end of the interval in which it
  * was made.
  *
- * Faults. If a callback crashes, or does not return within the watchdog's time, the monitor restarts; the second time
- * it disables the plug-in. Exceptions must not leave a callback.
+ * Faults. If a callback crashes, or does not return within the watchdog's timeout, the monitor restarts; the second
+ * time, it disables the plug-in. Exceptions must not leave a callback.
  */
 #ifndef TAPLINE_PARSER_H_
 #define TAPLINE_PARSER_H_
@@ -49,9 +49,9 @@ typedef enum tapline_type {
 
 typedef struct tapline_value {
   uint32_t type;       /* tapline_type */
-  uint32_t text_bytes; /* of a string */
+  uint32_t text_bytes; /* length of a string */
   union {
-    uint64_t u64; /* and 0 or 1 for TAPLINE_BOOL */
+    uint64_t u64; /* also TAPLINE_BOOL, as 0 or 1 */
     int64_t i64;
     double f64;
     const char* text; /* any bytes, not NUL-terminated; may be null if text_bytes is 0 */
@@ -94,7 +94,7 @@ static inline tapline_value tapline_string(const char* text, uint32_t bytes) {
   return value;
 }
 
-/* No value: aggregates ignore it, and comparisons with it are false. Zero means a measured zero. */
+/* Returns an absent value: aggregates ignore it, and comparisons with it are false. Zero means a measured zero. */
 static inline tapline_value tapline_absent(void) {
   tapline_value value;
   value.type = TAPLINE_ABSENT;
@@ -142,8 +142,8 @@ typedef struct tapline_packet {
   uint8_t vlan_tags;   /* number of tags */
   uint8_t direction;   /* valid while connection is set */
   uint16_t vlan[2];    /* the first two, outermost first */
-  uint32_t network_id; /* of a tunnel; 0: none */
-  uint32_t ip_offset;  /* into data */
+  uint32_t network_id; /* VNI of the tunnel; 0: none */
+  uint32_t ip_offset;  /* offset in data */
   uint32_t transport_offset;
   uint32_t payload_offset;
   uint32_t payload_captured_bytes; /* readable at data + payload_offset */
@@ -154,16 +154,16 @@ typedef struct tapline_packet {
   tapline_connection* connection; /* null if TAPLINE_NEEDS_CONNECTIONS is not set, and for packets other than TCP */
 } tapline_packet;
 
-/* The origin of a piece of a stream. */
+/* The source of a piece of a stream. */
 typedef struct tapline_segment {
   int64_t time_ns;
-  uint64_t offset;      /* of its first byte in this side's stream */
-  uint64_t peer_offset; /* bytes of the other side's stream that it acknowledges */
+  uint64_t offset;      /* position of its first byte in this side's stream */
+  uint64_t peer_offset; /* bytes of the other side's stream that its packet acknowledges */
   uint32_t peer_offset_known;
   uint32_t reserved;
 } tapline_segment;
 
-/* The common columns of a tuple: source is the client. Made by the functions below; the parser must not change
+/* The common columns of a tuple. The source is the client. The functions below fill them in; the parser must not change
  * `queries`. */
 typedef struct tapline_header {
   uint64_t queries;
@@ -200,8 +200,8 @@ typedef struct tapline_host {
   /* Emits a tuple of a connection that is an argument of the current callback. */
   int (*emit_connection)(tapline_out* out, const tapline_connection* connection, const tapline_value* values,
                          uint32_t count);
-  /* For tuples that are emitted later, for example per interval. Return 0 unless the packet or connection is an
-   * argument of the current callback. */
+  /* Make the header of a tuple that is emitted later, for example per interval. Return 0 unless the packet or
+   * connection is an argument of the current callback. */
   int (*header_of_packet)(tapline_out* out, const tapline_packet* packet, tapline_header* header);
   int (*header_of_connection)(tapline_out* out, const tapline_connection* connection, tapline_header* header);
   int (*emit)(tapline_out* out, const tapline_header* header, const tapline_value* values, uint32_t count);
@@ -213,8 +213,8 @@ typedef struct tapline_host {
 
 /* ---- Description of parsers ---------------------------------------------------------------------------------- */
 
-/* Names consist of lower case letters, digits and '_', at most 63, and begin with a letter. Other texts are printable
- * ASCII. */
+/* Names consist of lower case letters, digits and '_', at most 63, and begin with a letter. Other strings are
+ * printable ASCII. */
 typedef struct tapline_field {
   const char* name;
   const char* unit;        /* "ns", "bytes", "packets"; null: none */
@@ -233,13 +233,13 @@ enum {
   TAPLINE_NEEDS_CONNECTIONS = 2, /* packets come with their connection; on_end() and on_release() are called */
   TAPLINE_NEEDS_STREAMS = 4,     /* on_data(), on_gap(), on_stream_end() are called (implies connections) */
   TAPLINE_NEEDS_INTERVALS = 8,   /* on_interval() is called at the end of each interval of packet time */
-  /* If several taps show a packet, process() gets each view, in order of time; views after the first have no
-   * connection. Otherwise it gets the first view only. */
+  /* If several taps show a packet, process() receives each view, in time order; views after the first have no
+   * connection. Otherwise it receives only the first view. */
   TAPLINE_NEEDS_ALL_VIEWS = 16
 };
 
-enum { TAPLINE_CONTINUE, TAPLINE_GIVE_UP };                              /* of on_data() and on_gap() */
-enum { TAPLINE_END_BY_FIN, TAPLINE_END_BY_RESET, TAPLINE_END_GIVEN_UP }; /* of on_stream_end() */
+enum { TAPLINE_CONTINUE, TAPLINE_GIVE_UP };                              /* results of on_data() and on_gap() */
+enum { TAPLINE_END_BY_FIN, TAPLINE_END_BY_RESET, TAPLINE_END_GIVEN_UP }; /* the `end` of on_stream_end() */
 
 typedef struct tapline_parser {
   uint32_t struct_bytes; /* sizeof(tapline_parser) */
@@ -275,10 +275,10 @@ typedef struct tapline_parser {
   /* Called at the end of each interval of packet time. end_ns is the first nanosecond of the next interval, a multiple
    * of its length. */
   void (*on_interval)(void* self, int64_t end_ns, tapline_out* out);
-  /* Called when some queries see no more of the connection: tuples emitted here go only to these. Other queries may
-   * continue, so leave the state unchanged. */
+  /* Called when some queries will see no more of the connection. Tuples emitted here go only to these queries. Others
+   * may continue, so leave the state unchanged. */
   void (*on_end)(void* self, tapline_connection* connection, tapline_out* out);
-  /* Called when the connection is forgotten: free the memory that its state owns. */
+  /* Called when the connection's entry is about to be reused: free the memory that its state owns. */
   void (*on_release)(void* self, tapline_connection* connection);
 } tapline_parser;
 

@@ -10,7 +10,7 @@ namespace {
 // A stream that was joined in the middle belongs to another protocol if nothing of this one is found within this many
 // bytes.
 constexpr uint64_t kMaxSeekBytes = 16 << 20;
-// The limit for bytes of the server that precede all bytes of the client.
+// Maximum number of the server's bytes before the client's first byte.
 constexpr size_t kMaxAheadBytes = 8 << 10;
 constexpr size_t kKeptTextBytes = 256;
 

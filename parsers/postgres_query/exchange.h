@@ -20,8 +20,8 @@ enum class Status : uint8_t { kNone, kOk, kError, kSkipped, kSuspended, kTls, kG
 struct Response : ResponseHalf {
   Status status = Status::kNone;
   char first_type = 0;     // type of its first message
-  bool cut = false;        // a part of it was not captured
-  bool after_gap = false;  // its beginning may be missing
+  bool cut = false;        // a part of the response was not captured
+  bool after_gap = false;  // the response's beginning may be missing
   char sqlstate[6] = {};
   uint32_t results = 0;  // number of executed statements
   uint64_t rows = 0;
@@ -48,7 +48,7 @@ struct Request : RequestHalf {
   bool is_extended() const { return kind == Kind::kPrepare || kind == Kind::kBind || kind == Kind::kExecute; }
   bool contradicts(const Response& response) const;
   bool may_be_silent() const { return skipped; }
-  // True if the response's beginning was lost: a client copies only when the server requests it.
+  // Returns true if the response's beginning was lost: a client copies only when the server requests it.
   bool lacks_beginning(const Response& response) const { return copies && !binds && response.first_type != 'G'; }
 };
 
@@ -158,7 +158,7 @@ class Exchange {
   bool middle_[2] = {false, false};  // joined in the middle, and no response has been read since then
   uint32_t batch_ = 0;               // number of the client's current batch of messages
   uint32_t failed_batch_ = 0;
-  Response failed_;                  // the error that failed it
+  Response failed_;                  // the error that made failed_batch_ fail
   uint64_t acked_ = 0;               // acknowledgement in the latest response's first segment
   uint64_t unit_end_[2] = {0, 0};    // end of the message that began last
   uint64_t unit_acked_[2] = {0, 0};  // acknowledgement in its first segment

@@ -37,7 +37,7 @@ Unit Exchange::startup_unit(Side side, std::string_view bytes, const Segment& fi
   return Unit::taken(kStartupHeadBytes, total - kStartupHeadBytes);
 }
 
-// The connection stays the same, regardless of an earlier encryption request.
+// Handles a startup message. An encryption request and the startup after it belong to the same connection attempt.
 void Exchange::connect(Startup startup, uint64_t total, const Segment& first) {
   starting_ = startup == Startup::kTls || startup == Startup::kGss;
   encryption_requested_ = starting_;
@@ -75,7 +75,7 @@ void Exchange::client_message(const Head& head, std::string_view payload, const 
     default:
       break;
   }
-  // All data after a request and before Sync belong to it, such as copied data or a password.
+  // All data between a request and Sync belong to the request, such as copied data or a password.
   pairing_.end_request(first.offset + head.total);
   if (is_in(head.type, "QFS")) ++batch_;
 }

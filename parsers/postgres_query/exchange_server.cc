@@ -92,7 +92,8 @@ Response& Exchange::answer(char type, const Segment& first) {
 
 void Exchange::end_answer(uint64_t end) { pairing_.end_response(end, segment_.time_ns, *sink_); }
 
-// If no request is known, the response's first message shows if it belongs to the simple or the extended protocol.
+// Returns true if the response ends with ReadyForQuery, as in the simple protocol. If no request is known, the
+// response's first message shows which protocol it belongs to.
 bool Exchange::ends_at_ready() const {
   if (const Request* request = pairing_.answered()) return !request->is_extended();
   return !is_in(response_type_, "12");
@@ -100,7 +101,8 @@ bool Exchange::ends_at_ready() const {
 
 void Exchange::parsed(const Segment& first, uint64_t end) {
   described_ = false;
-  // The request of the last response is unknown, but only prepared a statement.
+  // The open response has no known request, but that request can only have prepared a statement, so its response ends
+  // here.
   if (pairing_.response() != nullptr && pairing_.answered() == nullptr) end_answer(first.offset);
   answer('1', first);
   const Request* request = pairing_.answered();
@@ -109,7 +111,8 @@ void Exchange::parsed(const Segment& first, uint64_t end) {
   end_answer(end);
 }
 
-// The request of the previous messages is unknown, but it was a different one.
+// Handles BindComplete. An open response with results but without a known request belongs to an earlier request, so it
+// ends here.
 void Exchange::bound(const Segment& first) {
   const Response* response = pairing_.response();
   if (response != nullptr && pairing_.answered() == nullptr && response->results > 0) end_answer(first.offset);

@@ -14,7 +14,7 @@ constexpr uint64_t kMaxErrorBytes = 1024;
 
 const uint8_t* data_of(std::string_view bytes) { return reinterpret_cast<const uint8_t*>(bytes.data()); }
 
-// Lengths exclude the type, as in messages.
+// Returns true if a client's message of this type can have this length. Lengths exclude the type, as in messages.
 bool client_length_fits(char type, uint64_t length) {
   if (is_in(type, "SHXc")) return length == 4;
   if (is_in(type, "DC")) return length >= 6;

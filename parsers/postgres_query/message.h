@@ -25,8 +25,8 @@ struct Head {
 bool read_client_head(std::string_view bytes, Head* head);
 bool read_server_head(std::string_view bytes, Head* head);
 
-// The number of bytes of a message that its reader examines; the rest is skipped. It is 0 for passwords, rows and
-// copied data.
+// Returns the number of bytes of a message that its reader examines; the rest is skipped. It is 0 for passwords, rows
+// and copied data.
 uint64_t looked_at(const Head& head, bool from_client);
 
 // The client's first message has no type:   | length (4) | version or code (4) | … |
@@ -36,8 +36,8 @@ Startup read_startup(std::string_view bytes, uint64_t* total);
 
 // Returns the number of consecutive whole messages from the first byte to the end of the bytes, or 0 if any is invalid.
 int count_messages(std::string_view bytes, bool from_client);
-// True if a client's (server's) stream can be read from here on after a loss. *strong is set if it can't be anything
-// else.
+// Returns true if reading of a client's (server's) stream can resume here after a loss. *strong is set if it can't be
+// anything else.
 bool looks_like_requests(std::string_view bytes, bool* strong);
 bool looks_like_responses(std::string_view bytes, bool* strong);
 

@@ -63,7 +63,7 @@ std::string_view name_of(Status status) {
   return "";
 }
 
-// False for a statement that was prepared before the capture or in a gap, since its text is unknown.
+// Returns false for a statement that was prepared before the capture or in a gap, since its text is unknown.
 bool knows_text(const Request* request) {
   const bool bound = request != nullptr && (request->kind == Kind::kBind || request->kind == Kind::kExecute);
   return request != nullptr && (!bound || !request->text.empty());

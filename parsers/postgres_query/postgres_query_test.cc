@@ -218,7 +218,7 @@ TEST(PostgresQuery, Times) {
             "52000000 73000000 79000000 83000000");
 }
 
-// Self-identifying statements: the number of rows equals the statement's number.
+// Returns self-identifying statements: the number of rows equals the statement's number.
 Dialogue self_identifying() {
   Dialogue dialogue = logged_in() + Dialogue{{true, parse("SELECT 2 $1", "s") + kSync}, {false, kParsed + kReady}};
   for (const int number : {1, 2, 3, 4, 5}) {
@@ -277,7 +277,7 @@ TEST(PostgresQuery, ALostSegmentAffectsOnlyItsTransaction) {
   }
 }
 
-// Makes exchanges of one statement and of several, of which one may fail.
+// Makes exchanges of one, two and four statements, the second of the four with an error.
 Dialogue pipelined(int times) {
   const std::string one = parse("SELECT 1") + bind() + execute(), bad = parse("SELECT bad") + bind() + execute();
   const std::string response = kParsed + kBound + rows(1) + done("SELECT 1");

@@ -32,8 +32,8 @@ enum class Degradation : uint8_t {
   kRequestsOnly,  // only packets from clients; with seeds other than 0, about half of the connections are whole
   kResponsesOnly,
 };
-// The combined effects of a mirror on a whole capture. Lost and late packets are chosen at random from all; late ones
-// arrive 1 to `places` places later.
+// The combined effects of a mirror on a whole capture. Lost and late packets are chosen at random from all packets;
+// late ones arrive 1 to `places` places later.
 struct Mirror {
   double lost = 0;
   double late = 0;
@@ -53,7 +53,7 @@ Degraded degrade(const std::vector<testing::Frame>& frames, Degradation degradat
 // position if the file has the same number of frames.
 Degraded recognise(const std::vector<testing::Frame>& frames, std::vector<testing::Frame> damaged);
 
-// True if the degradation removed one direction of the connection with this client.
+// Returns true if the degradation removed one direction of the connection with this client.
 bool is_one_way(const std::string& client, Degradation degradation, uint32_t seed);
 
 }  // namespace tapline::http

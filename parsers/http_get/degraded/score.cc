@@ -42,7 +42,7 @@ class TupleStore final : public TupleSink {
   std::vector<Tuple> tuples;
 };
 
-// The times and lengths of the copies of each original frame.
+// A copy of an original frame. Copies lists them by original frame.
 struct Copy {
   int64_t time_ns;
   uint32_t captured_bytes;  // captured bytes, as on the wire
@@ -87,7 +87,7 @@ std::vector<Tuple> run(const std::vector<testing::Frame>& frames, const Degraded
   return std::move(store.tuples);
 }
 
-// True if the captured copies together cover each byte of the head.
+// Returns true if the captured copies together cover each byte of the head.
 bool is_complete(const Message& message, const Copies& copies) {
   uint64_t covered = message.begin;
   for (const HeadPiece& piece : message.pieces) {
