@@ -16,7 +16,7 @@ std::vector<std::string> parser_names();
 // Creates the parser of this name, in which '-' and '_' are equivalent. Returns null if there is no such parser.
 std::unique_ptr<Parser> make_parser(std::string_view name);
 
-// Adds a parser with this name. Returns false, and changes nothing, if it already exists. REQUIRES: no other thread is
+// Adds a parser with this name. Returns false, and changes nothing, if the name is taken. REQUIRES: no other thread is
 // calling any of these functions.
 bool add_parser(const std::string& name, std::function<std::unique_ptr<Parser>()> make);
 

@@ -27,7 +27,7 @@ enum class TcpState : uint8_t {
 // Flows of other protocols (UDP, ICMP, SCTP, …) are stored in the same way if a parser requests them
 // (Needs::datagrams): they are kSynSent while only one side has sent anything, then kOpen, and end when they are idle.
 //
-//   bytes 0..63     identity (what a look-up compares)
+//   bytes 0..63     identity, which look-ups compare
 //   bytes 64..127   TCP state, and the table's own fields
 //   bytes 128..     the parsers' own state, initially zero, Needs::connection_state_bytes each
 struct alignas(64) Connection {

@@ -8,8 +8,8 @@
 
 namespace tapline {
 
-// The key of all hashes in a deployment. Without it, an outsider can't choose flows that share a sampling decision or a
-// table slot.
+// The secret key of all hashes in a deployment. An outsider who does not know the key can't choose flows that share a
+// sampling decision or a table slot.
 struct HashKey {
   uint64_t low = 0;
   uint64_t high = 0;

@@ -80,7 +80,7 @@ inline constexpr uint8_t kReset = 0x08;        // a RST that its receiver must a
 // A RST that its receiver must ignore, or a packet that shows that both sides ignored a RST that looked acceptable.
 inline constexpr uint8_t kRstIgnored = 0x10;
 inline constexpr uint8_t kStrayRst = 0x20;        // a RST of an unknown connection; Packet::connection is null
-inline constexpr uint8_t kSynAckConflict = 0x40;  // a SYN/ACK with a different sequence number from an earlier one
+inline constexpr uint8_t kSynAckConflict = 0x40;  // a SYN/ACK whose sequence number differs from an earlier one's
 }  // namespace tcp_event
 
 // A decoded frame: offsets into the raw bytes, and the fields that more than one component needs. Filled by decode(),
@@ -172,9 +172,9 @@ std::string_view drop_reason(DecodeOutcome outcome);
 
 // Decodes the frame down to the innermost TCP or UDP header, through tags and tunnels (see parsers/decode/README.md).
 // Also sets ports for SCTP; other transports are kOk with ports 0. Checks every length before reading. Overwrites all
-// of *packet but flow_hash; the result is meaningless unless kOk or kFragment is returned. On kFragment it describes
-// the datagram up to its IP header, with the fragment's data as payload. Does not verify checksums, since they are
-// missing in captures on the sending host.
+// of *packet except flow_hash; the result is meaningless unless kOk or kFragment is returned. On kFragment it describes
+// the datagram up to its IP header, with the fragment's data as payload. Does not verify checksums, since captures on
+// the sending host lack them.
 DecodeOutcome decode(const RawPacket& raw, Packet* packet);
 
 // Decodes a frame. Also sets flow_hash if kOk is returned.

@@ -54,8 +54,8 @@ class Emitter {
   // The engine owns `clock_ns`.
   Emitter(uint32_t parser, TupleSink* sink, int64_t* clock_ns) : sink_(sink), clock_ns_(clock_ns), parser_(parser) {}
 
-  // Packet time: the maximum of the packets' times so far. It is the time_ns of tuples; durations are computed from the
-  // packets' own times.
+  // Returns packet time: the maximum of the packets' times so far. It becomes the tuples' time_ns; durations are
+  // computed from the packets' own times.
   int64_t now_ns() const { return *clock_ns_; }
 
   // Returns the header of a tuple that this packet completes, for the queries that want the packet.
@@ -63,7 +63,7 @@ class Emitter {
   // Returns the header for a connection, at the current packet time, for all of its queries.
   TupleHeader header_of(const Connection& connection) const;
 
-  // Emits a tuple, with strings encoded as text.h describes. Skips it if no query wants this parser's tuple. REQUIRES:
+  // Emits a tuple, with strings encoded as text.h describes. Skips a tuple that no query wants. REQUIRES:
   // header.time_ns is not below that of an earlier tuple for any of its queries.
   void emit(TupleHeader header, std::span<const Value> values) {
     if (prepare(&header, &values)) sink_->emit(parser_, header, values);
@@ -214,9 +214,8 @@ struct Segment {
 enum class StreamVerdict : uint8_t { kContinue, kGiveUp };
 enum class StreamEnd : uint8_t { kFin, kReset, kGivenUp };
 
-// Receives the bytes of both directions of each TCP connection, in order and once each, as far as they were captured.
-// `Side` distinguishes the directions; the connection records which side is the client, and a parser may correct that
-// with claim_client().
+// Receives the captured bytes of both directions of each TCP connection, in order and once each. `Side` distinguishes
+// the directions; the connection records which side is the client, and a parser may correct that with claim_client().
 class StreamParser : public Parser {
  public:
   // Receives bytes in order, split anywhere. The span is invalid after the call. Return kGiveUp if this parser wants no
@@ -226,7 +225,7 @@ class StreamParser : public Parser {
   // Called when `bytes` bytes between the previous data and the next were never captured.
   virtual StreamVerdict on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment,
                                Emitter& out) = 0;
-  // Called when this side sends no more. kReset ends both sides, with one call for each.
+  // Called when this side's stream ends. kReset ends both sides, with one call for each.
   virtual void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns, Emitter& out) = 0;
   // Announces the connection of an upcoming packet. Each of the kLookAheadSteps steps runs over a whole burst before
   // the next step begins, and reads what the previous step prefetched, so a chain of cache misses stalls once per burst

@@ -13,7 +13,7 @@ enum class Step : uint8_t {
   kChosen,    // the server chose no authentication
   kPassword,  // the server chose user and password
   kPasswordSent,
-  kAsked4,  // the client sent a request of this version
+  kAsked4,  // the client sent a request of version 4
   kAsked5,
   kOver,  // the server has replied, or this is not SOCKS
 };

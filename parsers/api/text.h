@@ -13,7 +13,7 @@ namespace tapline {
 //
 //   full(t)   each unreadable byte as %XX, in capitals, and each % as %25; all else unchanged
 //   coded(t)  t contains a %, and equals full(u) for some u
-// shown(t) full(t) if t is partly unreadable or coded, else t
+//   shown(t)  full(t) if t is partly unreadable or coded, else t
 //
 // shown() is injective: coded(shown(t)) shows which case applies, and percent-decoding undoes full(). Most text that
 // already contains escapes stays unchanged: /caf%C3%A9 is not full() of any text, since é is readable.

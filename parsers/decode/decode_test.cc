@@ -267,7 +267,7 @@ TEST(Decode, IpV4OptionsAndFragments) {
 }
 
 TEST(Decode, FragmentsThatBelongToNoDatagram) {
-  Bytes odd = kIpV4;  // 25 bytes of data and more to come
+  Bytes odd = kIpV4;  // 25 bytes of data, and more fragments follow
   odd[6] = 0x20;
   EXPECT_EQ(decoded(ethernet(0x0800, odd)).outcome, DecodeOutcome::kMalformed);
   Bytes too_long = kIpV4;  // ends after byte 65535

@@ -25,7 +25,7 @@ struct DuplicateOptions {
 // millisecond of the original, and the second of two acknowledgements or datagrams that are equal in every bit.
 //
 // If more packets fall within the window than the filter can remember, it evicts, among a few, the packet whose window
-// ends first. It may then miss a copy, which only keeps a packet too many.
+// ends first. It may then miss a copy, but such an error never drops a packet.
 class DuplicateFilter {
  public:
   DuplicateFilter(const DuplicateOptions& options, HashKey key);

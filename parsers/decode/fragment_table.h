@@ -69,7 +69,7 @@ class FragmentTable {
   struct Piece {
     uint32_t begin, end;
   };
-  // A slot is waiting for fragments (and is then in the age list and in a bucket), completed, or free.
+  // A slot, which is waiting for fragments (and is then in the age list and in a bucket), completed, or free.
   struct Place {
     Key key;
     int64_t first_ns = 0;

@@ -266,7 +266,7 @@ TEST_F(FragmentTableTest, FragmentsInsideAndAroundTunnels) {
   for (const Fragment& f : outer) {
     if (!add(f) || outcome_ != DecodeOutcome::kFragment) continue;
     Datagram second;
-    ++frames_;  // the completed one is added once more
+    ++frames_;  // the completed datagram is itself a fragment, and is added
     is_whole = table_.add(packet_, &second);
     if (is_whole) {
       merged_ += second.frames;

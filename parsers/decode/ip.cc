@@ -1,4 +1,4 @@
-// Decodes IPv4, IPv6 with its extension headers, TCP and UDP (RFC 791, 8200, 9293, 768).
+// Decodes IPv4, IPv6 with its extension headers, TCP, UDP and SCTP (RFC 791, 8200, 9293, 768, 9260).
 #include <algorithm>
 
 #include "parsers/api/bytes.h"

@@ -63,7 +63,7 @@ uint64_t digest_of(const Packet& packet, HashKey key) {
   digest.add(packet.dst_ip.mapped().data(), 16);
   digest.add(static_cast<uint64_t>(packet.protocol) << 32 | packet.payload_bytes, constant_ip_fields(packet));
   const uint8_t* transport = packet.data + packet.transport_offset;
-  const uint32_t header_bytes = packet.payload_offset - packet.transport_offset;  // 0 for fragments and others
+  const uint32_t header_bytes = packet.payload_offset - packet.transport_offset;  // 0 for fragments, and without ports
   if (header_bytes == 0) {
     const bool has_extension = packet.ip_version == 6 && packet.transport_offset - packet.ip_offset > 40;
     if (has_extension) digest.add(transport - 8, 8);  // the fragment header, if there is one
@@ -71,7 +71,7 @@ uint64_t digest_of(const Packet& packet, HashKey key) {
     digest.add(transport, 16);  // up to the checksum
     digest.add(transport + 18, header_bytes - 18);
   } else {
-    digest.add(transport, 6);  // UDP, up to the checksum
+    digest.add(transport, 6);  // UDP up to the checksum, or SCTP
   }
   digest.add(packet.data + packet.payload_offset, common_bytes(packet));
   return digest.finish();

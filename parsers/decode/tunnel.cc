@@ -17,7 +17,8 @@ bool has_teredo_shape(std::span<const uint8_t> payload, uint32_t payload_bytes) 
 
 }  // namespace
 
-// decode() leaves the transport of the innermost packet here, so these protocols remain only if it followed no tunnel.
+// decode() sets packet.protocol to the innermost packet's transport, so these protocols remain only if it followed no
+// tunnel.
 bool may_carry_packet(const Packet& packet) {
   switch (packet.protocol) {
     case protocol::kIpV4:

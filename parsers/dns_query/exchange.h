@@ -64,7 +64,7 @@ class Exchange {
   static constexpr int64_t kLateNs = 50'000'000;
   static constexpr size_t kMaxHeld = 32;
 
-  // Requires a plain question as proof that the flow is DNS. For ports other than the DNS port.
+  // Requires a plain question as proof that the flow is DNS. Call it for ports other than the DNS port.
   void set_strict() { strict_ = true; }
   void start_in_middle(Side side) { readers_[side].start_in_middle(); }
   ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);

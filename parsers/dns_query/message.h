@@ -28,7 +28,7 @@ class Text {
   char bytes_[kMaxBytes];
 };
 
-// A name has 255 bytes (RFC 1035 section 2.3.4), each of which takes up to four characters.
+// A name has at most 255 bytes (RFC 1035 section 2.3.4), each of which takes up to four characters.
 using NameText = Text<1024>;
 using AnswerText = Text<512>;
 

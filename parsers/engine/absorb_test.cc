@@ -122,8 +122,8 @@ Outcome run(const std::vector<Frame>& frames, const std::vector<std::string>& pa
   return outcome;
 }
 
-// Makes many interleaved conversations with reused ports. Some are cut short, reset, without handshake, tagged or IPv6;
-// a few packets are late and a few are lost.
+// Makes many interleaved conversations with reused ports. Some are cut short or reset, lack a handshake, or use VLAN
+// tags or IPv6; a few packets are late and a few are lost.
 std::vector<Frame> traffic(uint32_t seed) {
   std::mt19937 random(seed);
   const auto pick = [&](uint32_t below) { return static_cast<uint32_t>(random() % below); };
@@ -196,7 +196,7 @@ TEST(Absorb, ChangesNoTupleWhenQueriesComeAndGo) {
   }
 }
 
-// Queries overlap, and unwanted packets are between the others.
+// Queries overlap, and unwanted packets are interleaved with the others.
 TEST(Absorb, ChangesNoTupleWhenQueriesSelectConnections) {
   for (uint32_t seed = 200; seed < 230; ++seed) {
     const std::vector<Frame> frames = traffic(seed);

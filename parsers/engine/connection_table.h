@@ -72,8 +72,8 @@ class ConnectionTable {
   // closer.
   void schedule(Connection& connection, int64_t deadline_ns);
 
-  // Calls expire(connection) for connections whose deadline_of(connection) is at or before now_ns; expire() erases
-  // them.
+  // Calls expire(connection), which must erase the connection, for each one whose deadline_of(connection) is at or
+  // before now_ns.
   template <typename DeadlineOf, typename Expire>
   void expire_until(int64_t now_ns, DeadlineOf deadline_of, Expire expire) {
     const int64_t now_s = now_ns / kSlotNs;

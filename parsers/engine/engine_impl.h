@@ -152,7 +152,7 @@ class Engine::Impl final : public StreamReceiver {
   Connection& start(const Packet& packet, uint64_t hash);
   void reassemble(Connection& connection, const Packet& packet, Side side);
 
-  // Each TCP state has its own timeout.
+  // Reschedules the connection, since each TCP state has its own timeout. Ends the streams after a reset.
   void state_changed(Connection& connection, const Packet& packet);
 
   // Evicts a connection to which the preceding packets of the run may still refer.
@@ -170,7 +170,7 @@ class Engine::Impl final : public StreamReceiver {
   void end_for(LoadedParser& loaded, Connection& connection, uint64_t ending);
   void clear_state(LoadedParser& loaded, Connection& connection);
 
-  // Resets the state of stream parsers, since the streams ended and begin again.
+  // Resets the state of stream parsers, since the streams have ended and begin again.
   void forget_streams(Connection& connection);
   void retire(Connection& connection);
   void retire_now(Connection& connection);
@@ -231,7 +231,7 @@ class Engine::Impl final : public StreamReceiver {
   int64_t tick_ns_ = INT64_MIN;
   uint32_t tick_number_ = 0;  // number of these periods so far
   uint64_t ending_ = 0;       // queries whose end is in progress
-  bool settling_ = false;     // true while the current connection's end is set to now
+  bool settling_ = false;     // true while a connection whose queries are all ending is retired
   int64_t ending_clock_ns_ = INT64_MIN;
   uint32_t cursor_ = 0;  // the next table entry to visit
   EngineStats stats_;

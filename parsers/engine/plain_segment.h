@@ -15,7 +15,7 @@ struct PlainSegment {
   uint32_t seq_end;             // sequence number after the payload
   bool is_control;              // SYN, FIN or RST
 
-  // Returns false, and sets nothing else, if the packet is not plain.
+  // Returns false, and leaves *segment unchanged, if the packet is not plain.
   static bool read(const RawPacket& raw, PlainSegment* segment) {
     if (raw.link != LinkType::kEthernet || raw.captured_bytes < kMinBytes) return false;
     const uint8_t* ip = raw.data + kIpAt;

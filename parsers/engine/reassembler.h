@@ -44,7 +44,7 @@ class Reassembler {
   void add(const Packet& packet, Side side);
   // Ends the stream: delivers the waiting data with its gaps, then ends both sides.
   void finish(Connection& connection, StreamEnd end, int64_t time_ns);
-  // Forgets a connection that no parser wants, without delivering its data.
+  // Drops the state of a connection that no parser wants, without delivering its data.
   void abandon(Connection& connection);
 
   uint64_t buffered_bytes() const { return uint64_t{pool_.in_use()} * Chunk::kBytes; }

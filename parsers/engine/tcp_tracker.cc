@@ -162,8 +162,8 @@ uint8_t track_rst(Connection& connection, const Packet& packet, Side side) {
 
 bool was_reset(const Connection& connection) { return connection.tcp_state >= TcpState::kReset; }
 
-// Returns true if the side continues after a RST: it sends more, or acknowledges data sent after the RST. A server that
-// seemed to have refused continues with its SYN/ACK, and its client with any later packet.
+// Returns true if the side continues after a RST: it sends more data, or acknowledges data sent after the RST. A server
+// that seemed to have refused continues with its SYN/ACK, and its client with any later packet.
 bool goes_on(const Connection& connection, const Packet& packet, Side side) {
   if (connection.tcp_state == TcpState::kRefused) {
     if (side == connection.client_side) return connection.going_on != 0 && !is_syn(packet);

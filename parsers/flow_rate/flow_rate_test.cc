@@ -172,7 +172,7 @@ TEST(FlowRate, EachQueryGetsItsOwnPackets) {
   EXPECT_EQ(samples[0b10], 3);
 }
 
-// Sends a datagram of 1,000 bytes every 10 us, so 800 Mb/s.
+// Returns datagrams of 1,000 bytes every 10 us, which are 800 Mb/s.
 std::vector<Frame> steady_datagrams(int64_t begin_ns, int64_t end_ns) {
   std::vector<Frame> frames;
   for (int64_t time_ns = begin_ns; time_ns < end_ns; time_ns += 10'000) {
@@ -196,7 +196,7 @@ TEST(FlowRate, IntervalsFrom100MicrosecondsUp) {
   }
 }
 
-// Compares every millisecond. On a link of 10 Gb/s, the windows of sequence numbers are shorter than that.
+// Compares the rates of every millisecond. On a link of 10 Gb/s, the windows of sequence numbers are shorter than that.
 TEST(FlowRate, AgreesWithTheSendersInEachMillisecond) {
   std::vector<FlowSpec> flows;
   for (uint32_t flow = 0; flow < 4; ++flow) flows.push_back({.bits_per_second = 4'000'000'000, .end_ns = 40 * kMs});

@@ -300,7 +300,7 @@ void Exchange::response_headers(const Block& block, uint64_t end, int64_t time_n
   if (was_closed(block.stream) || (headers_.status >= 100 && headers_.status < 200)) return;
   Response* response = pairing_.find_response(block.stream);
   if (response == nullptr) {
-    // A block without a status has trailers, whose response was already reported or was not seen.
+    // A block without a status contains trailers, whose response was already reported or was not seen.
     if (headers_.status == 0 && !headers_.unknown && !headers_.grpc_status_known) return;
     if (headers_.status == 0 && pairing_.find_request(block.stream) == nullptr) return;
     begin_response(block);

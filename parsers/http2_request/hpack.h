@@ -31,7 +31,7 @@ class HeaderDecoder {
 
   // Decodes a whole block, or its beginning. Returns false if it is malformed; the whole table is then unknown.
   bool decode(std::string_view block, HeaderSink& sink);
-  // Forgets the table. Call it if blocks may have been missed.
+  // Discards the table. Call it if blocks may have been missed.
   void forget() { inflater_.reset(); }
   size_t memory_bytes() const;
 

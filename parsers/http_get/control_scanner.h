@@ -11,8 +11,9 @@
 
 namespace tapline::http {
 
-// Finds the control characters (below 0x20) of a string from front to back. In a head they end the lines, so one pass
-// over the bytes, 64 at a time, finds all ends. Calling memchr() for each line takes longer.
+// Finds the control characters (below 0x20) of a string from front to back. In a message head, control characters end
+// the lines, so one pass over the bytes, 64 at a time, finds all line ends. Calling memchr() for each line takes
+// longer.
 class ControlScanner {
  public:
   explicit ControlScanner(std::string_view text) : text_(text), controls_(controls_at(0)) {}

@@ -43,9 +43,9 @@ class Exchange final : private MessageHandler {
   using Response = http::Response;
   using Sink = TransactionSink<Request, Response>;
   static constexpr size_t kMaxPending = 128;
-  // The limit of pending requests while nothing shows that the server responds: this many segments with requests have
-  // passed, but not one byte from the server was captured or acknowledged. The limit makes the requests of a one-way
-  // mirror cheap, and reports them early.
+  // Maximum number of pending requests once more than this many segments with requests have passed, but not one byte
+  // from the server was captured or acknowledged. The limit makes requests on a one-way mirror cheap, and reports them
+  // early.
   static constexpr uint32_t kMaxUnheard = 16;
   // A stream that was joined in the middle belongs to another protocol if it shows no HTTP within this many bytes.
   static constexpr uint64_t kMaxSeekBytes = 16 << 20;

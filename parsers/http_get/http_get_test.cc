@@ -276,7 +276,7 @@ TEST(HttpGet, FoldedLinesThatMatter) {
                       {whole("POST f /f 200", post, response), whole("GET h /a 200", kGet, kOk)});
 }
 
-// Tests heads of almost 64 KiB: a long target, a long line, many lines, and a line folded a thousand times.
+// Tests heads of almost 64 KiB: a long target, a long line, many lines, and a line folded 1,500 times.
 TEST(HttpGet, LongHeads) {
   std::string many, folded = "X: y";
   for (int i = 0; i < 1500; ++i) many += "X-Field-" + std::to_string(i) + ": " + std::string(20, 'v') + "\r\n";
@@ -326,7 +326,7 @@ TEST(HttpGet, RequestsWithoutAVersion) {
 }
 
 TEST(HttpGet, OnlyTheFirstRequestMayHaveNoVersion) {
-  // A body is not a response to a later line, and only HTTP has requests that consist of GET and a path.
+  // Neither line is an HTTP/0.9 request, which consists of GET and a path that begins with '/', so nothing is reported.
   EXPECT_EQ(parse(one_connection("GET path\r\n", "anything")), Lines{});
   EXPECT_EQ(parse(one_connection("HELO /path\r\n", "250 fine\r\n")), Lines{});
 }
@@ -409,7 +409,7 @@ class NullHandler final : public http::MessageHandler {
   bool on_headless(Side, const Segment&) override { return false; }
 };
 
-// Otherwise each of a million connections could keep a buffer for a head that arrived in pieces.
+// Without the release, each of a million connections could keep a buffer for a head that arrived in pieces.
 TEST(HttpGet, ReleasesTheBufferOfASegmentedHead) {
   NullHandler handler;
   http::MessageReader reader(0);

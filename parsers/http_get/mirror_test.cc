@@ -57,8 +57,8 @@ TEST(HttpGet, LostResponseLeavesItsRequestUnpaired) {
 }
 
 TEST(HttpGet, GapInsideABodyOfKnownLengthIsSkipped) {
-  // Responses have three segments of 15 bytes. The last 5 bytes of the second segment belong to the body, and the third
-  // is the body's middle.
+  // The first response has segments of 1,000 bytes. Its head is in the first segment, and the lost second segment is
+  // within the body.
   std::string big = "HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n" + std::string(3000, 'x');
   Conversation conversation;
   conversation.handshake().client(kGet).server_cut(big, 1000).client(kGet).server(kOk).close();
@@ -117,7 +117,7 @@ std::vector<Frame> three_transactions(size_t cut, std::vector<size_t>* transacti
   return self_identifying(3, cut, transaction_of);
 }
 
-// While the parser waits for a lost request, responses wait, too, and one of the next ones may be lost as well.
+// While the parser waits for a lost request, responses wait, too, and one of the waiting responses may be lost as well.
 TEST(HttpGet, NeverPairsWrongIfThreeFramesAreLost) {
   std::vector<size_t> transaction_of;
   const std::vector<Frame> frames = self_identifying(11, 1000, &transaction_of);
@@ -198,7 +198,7 @@ TEST(HttpGet, SwappedSegmentsHaveNoEffect) {
   }
 }
 
-// Runs http_get as if it was loaded when each connection already had `skipped` pieces of payload.
+// Runs http_get as if it had been loaded when each connection already had `skipped` pieces of payload.
 class LateParser final : public StreamParser {
  public:
   explicit LateParser(size_t skipped) : skipped_(skipped) {}

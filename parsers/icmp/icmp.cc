@@ -72,7 +72,7 @@ class Icmp final : public TransactionParser<icmp::Echoes> {
     if (!icmp::read(packet.payload(), packet.protocol == protocol::kIcmpV6, &message)) return;
     if (message.kind == Kind::kEchoRequest || message.kind == Kind::kEchoReply) {
       Connection& flow = *packet.connection;
-      // ICMP has no ports by which Connection::side_of() could find the side.
+      // ICMP has no ports, so the address alone shows the side.
       const Side side = packet.src_ip == flow.ip[0] ? Side{0} : Side{1};
       with_exchange(flow, out, [&](icmp::Echoes& echoes, icmp::Echoes::Sink& sink) {
         const IpAddress& asker = message.kind == Kind::kEchoRequest ? packet.src_ip : packet.dst_ip;

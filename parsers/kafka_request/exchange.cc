@@ -25,7 +25,7 @@ void fill(Request& request, const RequestHead& head, const Findings& findings) {
   request.never_answered = head.key == kProduceKey && findings.acks_known && findings.acks == 0;
 }
 
-// Skips the bytes of a message that is not examined, and its remaining bytes.
+// Skips a message that is not examined: the available bytes and the rest.
 Unit stepped_over(std::string_view bytes, uint64_t message) {
   const uint64_t seen = std::min<uint64_t>(bytes.size(), message);
   return Unit::taken(seen, message - seen);
@@ -233,7 +233,7 @@ void Exchange::read_error(const Request& request, std::string_view bytes, Respon
   response.error = findings.error;
 }
 
-// Skips the rest of the message after the bytes that were seen.
+// Skips the message, including the part of it that has not arrived yet.
 Unit Exchange::take(Side side, uint64_t message, size_t seen, const Segment& first) {
   if (seen < message) return Unit::taken(seen, message - seen);
   close(side, first.offset + message, readers_[side].time_ns());

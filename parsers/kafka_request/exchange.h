@@ -33,7 +33,7 @@ struct Response : ResponseHalf {
   uint64_t bytes = 0;
   bool error_known = false;
   int16_t error = 0;
-  std::string early = {};  // its first bytes, which locate the error, if its request was not read yet
+  std::string early = {};  // the response's first bytes, which contain the error, if its request was not read yet
 };
 
 // Reads both sides of one connection to a Kafka broker.
@@ -107,7 +107,7 @@ class Exchange {
   bool confirmed_ = false;
   uint32_t distrust_ = 0;  // number of requests until correlation IDs are evidence again, after a repeated one
   int32_t latest_id_ = 0;
-  bool middle_[2] = {};  // true if not all of the side was captured
+  bool middle_[2] = {};  // true if a part of the side's stream was not captured
   bool ended_[2] = {};
   // True after SaslHandshake version 0, which is followed by tokens without a header.
   bool raw_tokens_ = false;

@@ -118,7 +118,7 @@ class LinkLoad final : public Parser {
   struct FollowedFlow {
     SequenceTracker trackers[2];
     LinkShare shares[2];
-    uint32_t acknowledged[2] = {};  // latest acknowledgement of a side that has sent nothing, ...
+    uint32_t acknowledged[2] = {};  // latest ACK for a side of which no packet was seen, ...
     bool acknowledges[2] = {};      // ... if the other side has acknowledged something
     uint32_t sums[2] = {};          // index in sums_, from 1; 0: no packet of the side
   };
@@ -163,7 +163,8 @@ class LinkLoad final : public Parser {
     if (followed->trackers[opposite].started()) {
       acknowledge(packet, opposite, followed, &tap.mirror);
     } else if (!port.separates_ports) {
-      // The opposite direction leaves through another port, or does not cross the switch.
+      // If ports have separate loads, the opposite direction does not load this one: it leaves through another port, or
+      // does not cross the switch.
       acknowledge_unseen(packet, opposite, followed);
     }
   }

@@ -56,7 +56,7 @@ std::vector<Flow> flows_of(const Tuple& tuple) {
   return flows;
 }
 
-// Sends a datagram of `bytes` on the wire from each of these ports, one after another, `every_ns` apart.
+// Returns datagrams of `bytes` on the wire from these ports in turn, `every_ns` apart.
 Frames datagrams(const std::vector<uint16_t>& ports, int64_t begin_ns, int64_t end_ns, int64_t every_ns,
                  size_t bytes = 1000) {
   Frames frames;

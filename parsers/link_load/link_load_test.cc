@@ -215,7 +215,7 @@ TEST(LinkLoad, AnEndingQueryGetsItsPendingTuples) {
   EXPECT_EQ(samples[0b01], "2");
 }
 
-// Sends a packet of 1,000 bytes every 10 us, so 800 Mb/s. None is missing.
+// Returns datagrams of 1,000 bytes every 10 us, which are 800 Mb/s. None is missing.
 Frames steady_datagrams(int64_t begin_ns, int64_t end_ns) {
   Frames frames;
   for (int64_t time_ns = begin_ns; time_ns < end_ns; time_ns += 10'000) {
@@ -228,7 +228,7 @@ TEST(LinkLoad, IntervalsFrom100MicrosecondsUp) {
   for (const int64_t every_ns : {100'000, 250'000, 1'000'000, 7'000'000}) {
     Harness run = harness(kTwoTaps, 0, 10'000'000'000, every_ns);
     run.all(steady_datagrams(kStart, kStart + 50 * kMs));
-    // A capture's last packet cuts its last interval.
+    // A capture's last packet cuts the last interval short.
     const int64_t end_ns = kStart % every_ns + 50 * kMs;
     ASSERT_EQ(run.tuples().size(), static_cast<size_t>((end_ns + every_ns - 1) / every_ns));
     uint64_t samples = 0;
@@ -386,7 +386,7 @@ TEST(LinkLoad, AcknowledgementsOfAnUnseenDirectionAreNoLoadOfAMarkedPort) {
   EXPECT_GT(further_number * interval, 8 * 5000.0);
 }
 
-// The flow's packets change to another port.
+// The flow moves to another port.
 TEST(LinkLoad, AMovedFlowCountsAtBothPorts) {
   Conversation conversation;
   conversation.handshake();

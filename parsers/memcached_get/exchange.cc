@@ -447,7 +447,7 @@ void Exchange::datagram_response(uint16_t id, uint16_t number, std::string_view 
   datagrams_.end_response(id, message.size(), segment.time_ns, *sink_);
 }
 
-// Reads the lines of a response datagram. Returns true if it is complete.
+// Reads the lines of a response datagram. Returns true if the response is complete.
 bool Exchange::read_lines(Response& response, std::string_view text) {
   BinaryHead head;
   if (response.answer == Answer::kNone && text.size() >= BinaryHead::kBytes && may_be_binary(text) &&

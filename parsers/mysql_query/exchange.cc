@@ -148,7 +148,7 @@ void Exchange::lose_step(Side side) {
   hide(side);
 }
 
-// Called when unseen messages of this side may follow. While the client is unknown, they may be of either kind.
+// Called when unseen messages of this side may follow. While the client is unknown, they may be commands or responses.
 void Exchange::hide(Side side) {
   if (!is_client(side)) {
     pairing_.hide_responses();

@@ -113,7 +113,7 @@ class Exchange {
   bool not_mysql_ = false;
   bool over_ = false;
   bool ended_[2] = {false, false};
-  bool logging_in_ = false;  // true if the client logs in, and the server has not agreed yet
+  bool logging_in_ = false;  // true while the client logs in and the server has not accepted yet
   bool capabilities_known_ = false;
   bool eof_may_follow_ = false;  // see ResponseReader::Progress::kMaybeDone
   bool response_acked_known_ = false;

@@ -17,7 +17,7 @@ using testing::disordered;
 constexpr uint32_t kSeeds = 40;
 constexpr int kQueries = 120, kClean = 4;
 
-// The number of rows is the statement's number modulo 7, which exposes a pair that is shifted by one.
+// Returns the number of rows of a statement: its number modulo 7, which exposes a pair that is shifted by one.
 int rows_of(int number) { return number % 7; }
 std::string statement_of(int number) { return "SELECT " + std::to_string(number); }
 

@@ -22,7 +22,7 @@ uint8_t header_of(const Packet& packet) { return packet.payload.empty() ? 0 : pa
 
 bool is_error(const Packet& packet) { return header_of(packet) == kErrorHeader && packet.length >= 3; }
 
-// | 00 or fe | affected rows | last id | status (2) | warnings (2) | … |
+// Layout: | 00 or fe | affected rows | last id | status (2) | warnings (2) | … |
 struct Ok {
   uint64_t affected_rows;
   uint16_t server_status;
@@ -359,7 +359,8 @@ bool looks_like_response(Bytes bytes, uint8_t sequence, bool* strong) {
   }
 }
 
-// | 10 | version, ends by 0 | thread (4) | scramble (8) | 0 | capabilities (2) | set (1) | status (2) | more (2) | …
+// Layout: | 10 | version, ends with 0 | thread (4) | scramble (8) | 0 | capabilities (2) | set (1) | status (2) | more
+// (2) | …
 bool read_greeting(const Packet& packet, uint32_t* capabilities) {
   constexpr uint8_t kProtocolVersion = 10;
   constexpr size_t kMaxVersionBytes = 128;

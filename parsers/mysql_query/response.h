@@ -44,7 +44,7 @@ ExpectedResponse expected_of(uint8_t command);
 //
 //   head ─▶ columns ─▶ [EOF] ─▶ rows ─▶ EOF or OK: more results follow ─▶ head …
 //   head ─▶ parameters ─▶ [EOF] ─▶ columns ─▶ [EOF]                  (a statement was prepared)
-//   head ─▶ the client's data of a file ─▶ head                      (LOAD DATA LOCAL)
+//   head ─▶ file data from the client ─▶ head                        (LOAD DATA LOCAL)
 class ResponseReader {
  public:
   enum class Progress : uint8_t {

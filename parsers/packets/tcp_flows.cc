@@ -28,7 +28,8 @@ uint64_t fold(uint64_t a, uint64_t b) {
 uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32) | 1; }
 uint32_t milliseconds(int64_t time_ns) { return static_cast<uint32_t>(time_ns / 1'000'000); }
 
-// Times wrap at `mask`. Packets may be out of order, so a time up to a minute in the future counts as the present.
+// Returns the elapsed time. Times wrap at `mask`. Packets may be out of order, so a time up to a minute in the future
+// counts as the present.
 uint32_t elapsed_ms(uint32_t since_ms, uint32_t now_ms, uint32_t mask) {
   const uint32_t elapsed = (now_ms - since_ms) & mask;
   return elapsed > mask - kMaxLateMs ? 0 : elapsed;
@@ -166,7 +167,8 @@ void TcpFlows::observe_one(const Key& key, const Sample& sample, const TcpNumber
   batch->facts[batch->size++] = peer_facts;
 }
 
-// Nothing has happened since the last packet, so the bytes in flight now were in flight at the end of the last window.
+// Begins a window with its first packet. Nothing has happened since the previous packet, so the bytes in flight now
+// were in flight at the end of the last window.
 void TcpFlows::begin_window(Flow* flow, int side, int64_t window, TcpFacts* own, TcpFacts* peer_facts) const {
   if (window <= flow->window) return;
   flow->window = window;

@@ -32,8 +32,9 @@ struct SampleBatch {
 // Determines the facts of TCP segments from the sequence numbers of both directions (RFC 9293; they wrap).
 //
 // State begins with a connection's first payload, so SYNs create none. The table is bounded: a new connection may
-// replace the one of a few entries that has been silent the longest, which is counted. If the replaced connection
-// continues, it is treated as joined in mid-stream: bytes that were sent before are not known to be retransmitted.
+// replace the one of a few entries that has been silent the longest; replacements are counted. If the replaced
+// connection continues, it is treated as joined in mid-stream: bytes that were sent before are not known to be
+// retransmitted.
 //
 //   places (sets of four)                           flows, three cache lines each
 //   ┌─────────────┬────────────────────────┐        ┌─────┬──────────────────┬──────────────────┐
@@ -53,8 +54,8 @@ class TcpFlows {
 
   uint64_t flows() const { return flows_; }
   uint64_t evicted_flows() const { return evicted_flows_; }
-  // Returns the number of holes that were forgotten because memory was full when another one began. Bytes that fill
-  // them count as retransmitted.
+  // Returns the number of holes that were dropped because memory was full when another one began. Bytes that fill them
+  // count as retransmitted.
   uint64_t forgotten_holes() const { return forgotten_holes_; }
 
  private:

@@ -6,9 +6,9 @@
 
 namespace tapline::postgres {
 
-// Longer texts are cut to the limit of a tuple's string.
+// Longer statements are truncated to the limit of a tuple's string.
 inline constexpr uint64_t kMaxStatementBytes = 32 << 10;
-// Longer names of statements and portals are not distinguished; the server itself truncates most names to 63.
+// Longer names of statements and portals are not distinguished; the server itself truncates most names to 63 bytes.
 inline constexpr uint64_t kMaxNameBytes = 256;
 
 inline bool is_in(char type, std::string_view types) { return types.find(type) != std::string_view::npos; }
