@@ -100,8 +100,7 @@ class Reassembler {
   ChunkPool pool_;
   uint32_t max_flow_chunks_;
   StreamReceiver* receiver_;
-  std::vector<Stream>
-      streams_;  // entry 0 is never used; grows to the maximum number of concurrent connections with payload
+  std::vector<Stream> streams_;  // entry 0 is unused; grows to the peak number of concurrent connections with payload
   uint32_t free_head_ = 0;
 };
 

@@ -119,9 +119,8 @@ bool is_near(const Connection& connection, uint32_t seq, Side side) {
   return off > -kWindowBytes && off < kWindowBytes;
 }
 
-// Returns true if the connection's own side sent this FIN. One plausible number suffices, since the other may be far
-// from the one known here if the tap missed much of one direction. An attacker who sees neither direction knows neither
-// number.
+// Returns true if a FIN belongs to this connection. One plausible number suffices, since the other may be far from the
+// one known here if the tap missed much of one direction. An attacker who sees neither direction knows neither number.
 bool is_own_fin(const Connection& connection, const Packet& packet, Side side) {
   if (!packet.has_tcp_flag(tcp_flag::kFin)) return false;
   return is_near(connection, packet.tcp_seq, side) ||

@@ -160,8 +160,9 @@ void read_command(const Packet& packet, uint32_t capabilities, bool capabilities
   if (names_statement(command->code)) command->statement_id = Cursor(rest).u32();
 }
 
-// Layout: | capabilities (4) | largest packet (4) | character set (1) | zeros (19) | more capabilities (4) | name,
-// password … |
+// Layout:
+//
+//   | capabilities (4) | largest packet (4) | character set (1) | zeros (19) | more capabilities (4) | name, password …
 bool read_login(const Packet& packet, uint32_t* capabilities) {
   constexpr size_t kZerosAt = 9, kZeros = 19;
   const bool is_enough = packet.payload.size() >= kZerosAt + kZeros || (packet.cut && packet.payload.size() > kZerosAt);

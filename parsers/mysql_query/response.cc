@@ -359,8 +359,9 @@ bool looks_like_response(Bytes bytes, uint8_t sequence, bool* strong) {
   }
 }
 
-// Layout: | 10 | version, ends with 0 | thread (4) | scramble (8) | 0 | capabilities (2) | set (1) | status (2) | more
-// (2) | …
+// Layout:
+//
+//   | 10 | version, 0 | thread (4) | scramble (8) | 0 | capabilities (2) | set (1) | status (2) | more (2) | …
 bool read_greeting(const Packet& packet, uint32_t* capabilities) {
   constexpr uint8_t kProtocolVersion = 10;
   constexpr size_t kMaxVersionBytes = 128;
