@@ -167,7 +167,7 @@ enum class DecodeOutcome : uint8_t {
 };
 inline constexpr int kDecodeOutcomes = 7;
 
-// The drop reason as in TupleBatch.accounting; "" for kOk.
+// Returns the drop reason as in TupleBatch.accounting; "" for kOk.
 std::string_view drop_reason(DecodeOutcome outcome);
 
 // Decodes the frame down to the innermost TCP or UDP header, through tags and tunnels (see parsers/decode/README.md).

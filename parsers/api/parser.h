@@ -44,7 +44,7 @@ struct Needs {
   // process() receives only the first view. Fragments have one view.
   bool all_views = false;
   // Size of the parser's state in each connection (or flow, or both, as requested above). The state is initially zero
-  // and aligned to 8 bytes. A nonzero size also requests connections.
+  // and aligned to 8 bytes. A nonzero size also requests connections, unless `datagrams` is set.
   uint16_t connection_state_bytes = 0;
 };
 

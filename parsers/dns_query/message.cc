@@ -217,8 +217,8 @@ bool skip_questions(Bytes bytes, uint16_t questions, size_t* offset, Flaw* flaw)
   return true;
 }
 
-// A status request is a header alone (RFC 1035), and session messages follow the header directly (RFC 8490). Error
-// messages may also omit the question.
+// Returns true if the message may lack questions and records: a status request is a header alone (RFC 1035), session
+// messages follow the header directly (RFC 8490), and errors may omit the question.
 bool may_be_empty(size_t message_bytes, const Message& message) {
   if (message.is_response && message.rcode != 0) return true;
   return (message.opcode == opcode::kStatus && message_bytes == kHeaderBytes) || message.opcode == opcode::kStateful;

@@ -53,8 +53,8 @@ void Reassembler::add(const Packet& packet, Side side) {
   if (connection.stream != 0) note_missing(connection);
 }
 
-// Each side's stream starts after its SYN or, if there is none, at the other side's acknowledgement. In both cases this
-// is seq_end, since no payload has advanced it yet.
+// Opens the streams of both sides. Each starts after its side's SYN or, if there is none, at the other side's
+// acknowledgement. In both cases this is seq_end, since no payload has advanced it yet.
 void Reassembler::open(Connection& connection, const Packet& packet, Side side) {
   uint32_t index = free_head_;
   if (index != 0) {
@@ -124,8 +124,8 @@ void Reassembler::note_ack(Half& half, const Packet& packet) {
   if (half.acked_packets == 0) half.acked_since_ns = packet.time_ns;
 }
 
-// A FIN outside the window changes nothing (RFC 9293 section 3.10.7.4). The FIN's acknowledgement may overtake the FIN,
-// which is then one byte behind.
+// Records where the stream ends. A FIN outside the window changes nothing (RFC 9293 section 3.10.7.4). The FIN's
+// acknowledgement may overtake the FIN, which is then one byte behind.
 void Reassembler::note_fin(Half& half, const Packet& packet) {
   const uint32_t end = packet.tcp_seq + packet.payload_bytes + (packet.has_tcp_flag(tcp_flag::kSyn) ? 1 : 0);
   const int32_t ahead = sequence_distance(half.next_seq, end);
@@ -325,7 +325,7 @@ void Reassembler::discard_stale_hole(Connection& connection, Side side, int64_t 
   }
 }
 
-// An acknowledgement of just one byte may be for a FIN that was not captured.
+// Updates connection.missing. An acknowledgement of just one byte may be for a FIN that was not captured.
 void Reassembler::note_missing(Connection& connection) {
   const Half* half = stream_of(connection).half;
   const auto missing = [&](Side side) {

@@ -4,7 +4,7 @@
 
 namespace tapline {
 
-// Odd keys, so that multiplying by one loses no information.
+// Draws odd keys, so that multiplying by a key loses no information.
 TableHasher::TableHasher() {
   std::random_device random;
   for (uint64_t& word : key_) word = (static_cast<uint64_t>(random()) << 32 | random()) | 1;

@@ -79,8 +79,7 @@ uint8_t track_syn_ack(Connection& connection, const Packet& packet, Side side) {
   return 0;
 }
 
-// If there are several SYN/ACKs, the valid one is the one that the client acknowledges or that the server's data
-// follow.
+// Decides which of several SYN/ACKs is valid: the one that the client acknowledges or that the server's data follow.
 void settle_syn_acks(Connection& connection, const Packet& packet, Side side) {
   if (connection.syn_acks_conflict == 0) return;
   connection.syn_acks_conflict = 0;
@@ -88,7 +87,7 @@ void settle_syn_acks(Connection& connection, const Packet& packet, Side side) {
   connection.seq_end[server] = side == server ? packet.tcp_seq : packet.tcp_ack;
 }
 
-// If one direction is not captured, the other direction's packets still show that the handshake is over.
+// Returns true if the packet shows that the handshake is over, even if the other direction is not captured.
 bool completes_handshake(const Connection& connection, const Packet& packet, Side side) {
   if (!packet.has_tcp_flag(tcp_flag::kAck)) return false;
   if (connection.tcp_state == TcpState::kSynAnswered) return true;
@@ -127,9 +126,9 @@ bool is_own_fin(const Connection& connection, const Packet& packet, Side side) {
          (packet.has_tcp_flag(tcp_flag::kAck) && is_near(connection, packet.tcp_ack, other_side(side)));
 }
 
-// Only a RST that acknowledges a SYN refuses it (RFC 9293 section 3.10.7). Later, the receiver compares the RST with
-// its next sequence number, which a tap does not know exactly: a RST near that number may be accepted, and later
-// packets show whether it was.
+// Returns true if the receiver may accept this RST. Only a RST that acknowledges a SYN refuses it (RFC 9293 section
+// 3.10.7). Later, the receiver compares the RST with its next sequence number, which a tap does not know exactly: a RST
+// near that number may be accepted, and later packets show whether it was.
 bool may_be_accepted(const Connection& connection, const Packet& packet, Side side) {
   const Side peer = other_side(side);
   if (connection.tcp_state == TcpState::kSynSent && side != connection.client_side) {
@@ -145,7 +144,8 @@ bool is_newer(const Connection& connection, uint32_t seq_end, Side side) {
   return has(connection.seq_known, side) && off > 0 && off < kWindowBytes;
 }
 
-// After an accepted RST, seq_end stays at the end of the data sent before the RST: data beyond seq_end were sent later.
+// Handles a RST. After an acceptable one, seq_end stays at the end of the data sent before the RST: data beyond seq_end
+// were sent later.
 uint8_t track_rst(Connection& connection, const Packet& packet, Side side) {
   if (connection.ended()) return 0;
   if (!may_be_accepted(connection, packet, side)) return tcp_event::kRstIgnored;
@@ -173,7 +173,8 @@ bool goes_on(const Connection& connection, const Packet& packet, Side side) {
          (packet.has_tcp_flag(tcp_flag::kAck) && is_newer(connection, packet.tcp_ack, other_side(side)));
 }
 
-// The streams of an open connection have ended, so they are joined again in mid-stream.
+// Resumes the connection once both sides have continued after a RST. Its streams have ended, so they are joined again
+// in mid-stream.
 uint8_t track_after_rst(Connection& connection, const Packet& packet, Side side) {
   if (!goes_on(connection, packet, side)) return 0;
   if (is_syn_ack(packet)) set(&connection.syn_seen, side);

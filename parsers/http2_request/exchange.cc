@@ -386,8 +386,8 @@ bool Exchange::may_resume(Side side, std::string_view bytes) {
   return true;
 }
 
-// The connection's beginning was not captured, but its upgrade was. If the server refuses, the connection stays
-// HTTP/1.1, and later requests may ask again.
+// Returns true if the bytes belong to an upgrade on a connection whose beginning was not captured. If the server
+// refuses, the connection stays HTTP/1.1, and later requests may ask again.
 bool Exchange::may_resume_upgrade(Side side, std::string_view bytes) {
   if (halves_[0].frames || halves_[1].frames || upgrade_.agreed) return false;
   if (upgrade_.requested && side != client_) {

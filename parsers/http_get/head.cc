@@ -152,14 +152,14 @@ std::optional<uint64_t> parse_length(std::string_view value) {
   return length;
 }
 
-// The last coding of the last field decides (RFC 9112 section 6.1).
+// Reads a Transfer-Encoding field. The last coding of the last field decides (RFC 9112 section 6.1).
 void take_coding(std::string_view codings, Head* head) {
   const std::string_view last = trim(codings.substr(codings.rfind(',') + 1));
   head->chunked = equals_ignoring_case(last, "chunked");
   head->coded = !head->chunked && !equals_ignoring_case(last, "identity");
 }
 
-// Only three fields are relevant; the first letter excludes most others.
+// Returns false for most of the irrelevant fields. Only three are relevant; the first letter excludes most others.
 bool may_matter(char first) {
   const char lower = static_cast<char>(first | 0x20);
   return lower == 'h' || lower == 'c' || lower == 't';

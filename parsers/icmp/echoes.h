@@ -34,11 +34,11 @@ class Echoes {
   using Request = EchoRequest;
   using Response = EchoReply;
   using Sink = TransactionSink<Request, Response>;
-  // This is longer than programs wait for a reply.
+  // Longer than programs wait for a reply.
   static constexpr int64_t kTimeoutNs = 10'000'000'000;
   static constexpr int64_t kSilenceTimeoutNs = kTimeoutNs;
 
-  // `asker` sends the requests: it is the sender of a request and the receiver of a reply.
+  // Handles an echo. `asker` sends the requests: it is the sender of a request and the receiver of a reply.
   void message(Side side, const IpAddress& asker, const Message& message, uint32_t bytes, int64_t time_ns, Sink& sink) {
     const Segment segment = {.time_ns = time_ns, .offset = 0, .peer_offset = 0, .peer_offset_known = false};
     if (message.kind == Kind::kEchoRequest) {

@@ -63,7 +63,7 @@ class IpFlow final : public Parser {
     out.emit(header, {Value::string(name_of(packet))});
   }
 
-  // GRE in UDP under DTLS (RFC 8086 section 4) is an opaque tunnel: records of DTLS 1.0 or 1.2.
+  // Returns true for GRE in UDP under DTLS (RFC 8086 section 4), an opaque tunnel: records of DTLS 1.0 or 1.2.
   static bool is_encrypted_gre(const Packet& packet) {
     constexpr uint16_t kPort = 4755;
     const std::span<const uint8_t> record = packet.payload();

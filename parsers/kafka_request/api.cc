@@ -284,7 +284,7 @@ class Body {
  private:
   static const uint8_t* unsigned_of(std::string_view text) { return reinterpret_cast<const uint8_t*>(text.data()); }
 
-  // Flexible versions encode the length plus one, and 0 for null; others encode -1 for null.
+  // Reads a length. Flexible versions encode the length plus one, and 0 for null; others encode -1 for null.
   uint32_t length(uint64_t bytes) {
     if (flexible_) {
       const uint32_t further_count = varint();

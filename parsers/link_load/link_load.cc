@@ -188,7 +188,8 @@ class LinkLoad final : public Parser {
     if ((sums_[sum].queries & flow_queries_) != 0) link_flows_->add_hole(packet, sum, progress);
   }
 
-  // A flow is followed once it has payload, so SYN floods take no slot.
+  // Returns the packet's flow, or null if it is not followed. A flow is followed once it has payload, so SYN floods
+  // take no slot.
   FollowedFlow* follow(const Packet& packet, uint32_t sum) {
     const uint64_t key = rates::table_key(packet.flow_hash, packet.tap);
     const Side side = rates::side_of(packet);

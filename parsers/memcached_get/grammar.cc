@@ -149,7 +149,7 @@ bool is_number(std::string_view text) {
   return parse_number(text, &number);
 }
 
-// The protocol forbids control characters, but servers store keys that contain them.
+// Returns true for a valid key. The protocol forbids control characters, but servers store keys that contain them.
 bool is_key(std::string_view key) {
   if (key.empty() || key.size() > kMaxKeyBytes) return false;
   return std::none_of(key.begin(), key.end(), [](char c) { return c == ' ' || c == '\0' || c == '\r' || c == '\n'; });

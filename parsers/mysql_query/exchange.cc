@@ -252,7 +252,8 @@ bool Exchange::resume_client(Side side, const Piece& piece, Sink& sink) {
   return true;
 }
 
-// Neither a response to a request before the latest one nor the middle of any response can begin now.
+// Resumes at a response. Neither a response to a request before the latest one nor the middle of any response can begin
+// now.
 bool Exchange::resume_server(Side side, const Piece& piece, Sink& sink) {
   bool strong = false;
   const Segment& segment = piece.segment;
@@ -270,7 +271,8 @@ bool Exchange::answers_latest(const Segment& segment) {
   return latest != nullptr && latest->complete && segment.peer_offset_known && segment.peer_offset == latest->end;
 }
 
-// The first packet of a stream may take a long time to complete, but its beginning may already rule out the protocol.
+// Checks the beginning of a stream's first packet. The packet may take a long time to complete, but its beginning may
+// already rule out the protocol.
 void Exchange::check_first(Side side) {
   Packet packet;
   if (!sides_[side].reader.begun(&packet)) return;
@@ -385,7 +387,8 @@ void Exchange::report_unanswered(const Packet& packet, Sink& sink) {
   sink.on_transaction(&command, nullptr);
 }
 
-// A statement may be executed before the response with its ID was seen, or even sent.
+// Finds the text of the statement that a command runs. A statement may be executed before the response with its ID was
+// seen, or even sent.
 void Exchange::name_statement(const Command& command) {
   if (!runs_statement(command.code)) return;
   if (const StatementTable::Statement* statement = statements_.find(command.statement_id)) {
@@ -440,7 +443,8 @@ void Exchange::begin_response(const Packet& packet, Sink& sink) {
   response_acked_known_ = packet.first.peer_offset_known;
 }
 
-// A server may refuse a command before it has received all of it.
+// Reads a command that is still incomplete when its response arrives. A server may refuse a command before it has
+// received all of it.
 void Exchange::read_command_early(const Packet& response, Sink& sink) {
   const Stream& client = sides_[client_];
   if (pairing_.next_request() != nullptr || client.mode != Mode::kInStep || client.reader.between_packets()) return;

@@ -38,7 +38,7 @@ bool knows_text(const Command* command) {
   return command != nullptr && (command->code != mysql::code::kExecute || !command->text.empty());
 }
 
-// A command without a response is complete on its own.
+// Returns the parts that were seen. A command that never gets a response is complete on its own.
 Seen seen_of(const Command* command, Seen seen) {
   const bool never_answered = command != nullptr && !mysql::is_answered(command->code);
   return never_answered && seen != Seen::kLate ? Seen::kBoth : seen;

@@ -256,7 +256,8 @@ ResponseReader::Progress ResponseReader::column(const Packet& packet, Response* 
   return Progress::kMore;
 }
 
-// An OK at a result's end has more than 5 bytes, so a packet of 5 bytes ends the columns.
+// Handles the packet after the columns. An OK at a result's end has more than 5 bytes, so a packet of 5 bytes ends the
+// columns.
 ResponseReader::Progress ResponseReader::columns_end(const Packet& packet, Response* response) {
   step_ = Step::kRows;
   if (!is_eof_packet(packet)) {
@@ -272,7 +273,8 @@ ResponseReader::Progress ResponseReader::columns_end(const Packet& packet, Respo
   return Progress::kMore;
 }
 
-// A row's first byte is 00 or the length of a value, which is fe only in rows of 16 MiB and never ff.
+// Handles a row or the end of the rows. A row's first byte is 00 or the length of a value, which is fe only in rows of
+// 16 MiB and never ff.
 ResponseReader::Progress ResponseReader::row(const Packet& packet, Response* response) {
   if (is_error(packet)) return error(packet, response);
   if (header_of(packet) == kEofHeader && packet.length < PacketReader::kMaxPartBytes) return eof(packet, response);

@@ -33,7 +33,7 @@ void StatementTable::clear() {
   text_bytes_ = 0;
 }
 
-// With enough slots, no two IDs share one, and IDs that had separate slots keep separate ones.
+// Doubles the number of slots, so that fewer IDs share one. IDs that had separate slots keep separate ones.
 void StatementTable::grow() {
   std::vector<Statement> wider(places_.empty() ? 4 : places_.size() * 2);
   for (Statement& statement : places_) {

@@ -189,9 +189,9 @@ void TcpFlows::start(SideState* side, uint32_t seq) const {
   side->seq_known = true;
 }
 
-// A keep-alive repeats the last byte after all bytes were acknowledged (RFC 9293 section 3.8.4). So does the
-// retransmission of a byte whose ACK was lost after the tap, but that comes within a retransmission timeout, not after
-// a silence.
+// Returns true for a keep-alive. It repeats the last byte after all bytes were acknowledged (RFC 9293 section 3.8.4).
+// So does the retransmission of a byte whose ACK was lost after the tap, but that comes within a retransmission
+// timeout, not after a silence.
 bool TcpFlows::is_keep_alive(const SideState& side, uint32_t seq, const Sample& sample) {
   if (sample.payload_bytes != 1 || !side.ack_known || side.acked != side.seq_end) return false;
   if (sequence_distance(side.seq_end, seq) != -1) return false;

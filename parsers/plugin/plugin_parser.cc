@@ -340,7 +340,7 @@ class PluginParser : public Base {
   }
 
  protected:
-  // An exception ends the process while the call is marked.
+  // Calls the plug-in. An exception ends the process while the call is marked.
   template <typename Function>
   auto call(Function function) noexcept {
     MarkedCall marked(plugin_);

@@ -26,8 +26,8 @@ Unit Exchange::server_unit(Side side, std::string_view bytes, const Segment& fir
   return Unit::taken(wanted, head.total - wanted);
 }
 
-// A single byte states whether the client may continue with encryption. This byte or the client's request may be
-// captured so late that the client has already continued.
+// Handles the single byte that states whether the client may continue with encryption. This byte or the client's
+// request may be captured so late that the client has already continued.
 Unit Exchange::encryption_response(char answered, const Segment& first) {
   if (answered == 'N') return Unit::taken(1);
   answer('R', first).status = answered == 'S' ? Status::kTls : Status::kGss;
@@ -119,7 +119,8 @@ void Exchange::bound(const Segment& first) {
   answer('2', first);
 }
 
-// The server describes a statement's parameters and results after it was prepared, or before its rows.
+// Handles a description of a statement's parameters or results, which the server sends after the statement was
+// prepared, or before its rows.
 void Exchange::described(char type, const Segment& first, uint64_t end) {
   const bool after_prepare = std::exchange(described_, type == 't');
   if (pairing_.response() != nullptr || after_prepare || type != 'T') return;
@@ -155,8 +156,8 @@ void Exchange::failed(std::string_view fields, const Segment& first, uint64_t en
   if (request != nullptr && (request->is_extended() || request->kind == Kind::kConnect)) end_answer(end);
 }
 
-// After an error the server reads up to the next Sync and skips all requests before it, including those that it
-// receives, or that are seen here, later.
+// Marks the requests that an error causes the server to skip. After an error, the server reads up to the next Sync and
+// skips all requests before it, including those that it receives, or that are seen here, later.
 void Exchange::note_failure(const Request& request, const Response& response) {
   if (response.status != Status::kError || !request.is_extended()) return;
   failed_ = response;

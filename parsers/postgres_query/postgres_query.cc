@@ -37,7 +37,7 @@ std::string_view name_of(Kind kind) {
   return "";
 }
 
-// A statement that was bound and completed was executed, even if its Execute was not seen.
+// Returns the request's kind. A statement that was bound and completed was executed, even if its Execute was not seen.
 Kind kind_of(const Request* request, const Response* response) {
   if (request == nullptr) return Kind::kNone;
   return request->kind == Kind::kBind && response != nullptr && response->results > 0 ? Kind::kExecute : request->kind;
@@ -69,7 +69,7 @@ bool knows_text(const Request* request) {
   return request != nullptr && (!bound || !request->text.empty());
 }
 
-// A request without a response is complete on its own.
+// Returns the parts that were seen. A request that never gets a response is complete on its own.
 Seen seen_of(const Request* request, Seen seen) {
   const bool never_answered =
       request != nullptr && (request->kind == Kind::kCancel || request->kind == Kind::kTerminate);

@@ -89,7 +89,7 @@ std::map<std::string, std::vector<std::string>> logged_requests() {
   return requests;
 }
 
-// nginx logs no URL for a request that it could not parse.
+// Returns true if nginx logs the request in this form. It logs no URL for a request that it could not parse.
 bool is_logged_as(const std::string& request, const std::string& logged) {
   return logged.starts_with(' ') ? request.ends_with(logged) : request == logged;
 }

@@ -24,7 +24,7 @@ struct Conversation {
   Stream stream[2];  // requests, responses
 };
 
-// The first of overlapping copies is used; data after a hole can't be read.
+// Adds a segment. The first of overlapping copies is used; data after a hole can't be read.
 void add_segment(Stream& stream, const Packet& packet, uint32_t frame) {
   if (!stream.started || packet.payload_bytes == 0) return;
   const uint64_t begin = packet.tcp_seq - stream.start;
