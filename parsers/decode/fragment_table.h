@@ -35,8 +35,9 @@ class FragmentTable {
   FragmentTable(const FragmentTable&) = delete;
   FragmentTable& operator=(const FragmentTable&) = delete;
 
-  // Copies the fragment's data. Returns true if it completes its datagram, which is valid until recycle() and has the
-  // time of this fragment. Otherwise the fragment is kept, or counted as lost. REQUIRES: decode() returned kFragment.
+  // Copies the fragment's data. Returns true if the fragment completes its datagram; *datagram is then valid until
+  // recycle() and has this fragment's time. Otherwise the fragment is kept, or counted as lost. REQUIRES: decode()
+  // returned kFragment.
   bool add(const Packet& fragment, Datagram* datagram);
 
   // Evicts datagrams that have timed out by `now_ns`. add() also evicts, by the fragments' times.

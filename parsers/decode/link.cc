@@ -61,7 +61,7 @@ DecodeOutcome Decoder::null_link() {
   return network();
 }
 
-// Decodes a frame in a tunnel, whose tags replace those of the outer frame.
+// Decodes a frame inside a tunnel. Its tags replace those of the outer frame.
 DecodeOutcome Decoder::inner_ethernet() {
   if (!has(14)) return missing(14);
   packet_->vlan_tags = 0;

@@ -58,7 +58,7 @@ class Exchange {
   using Sink = TransactionSink<Request, Response>;
   // A client that has waited for this time has switched to another server.
   static constexpr int64_t kIdTimeoutNs = 30'000'000'000;
-  // Three tries of five seconds, the default of resolvers (resolv.conf).
+  // Three tries of five seconds, the default timeout of resolvers (resolv.conf).
   static constexpr int64_t kSilenceTimeoutNs = 15'000'000'000;
   // The longest delay with which a mirror may deliver a question.
   static constexpr int64_t kLateNs = 50'000'000;

@@ -50,8 +50,8 @@ struct ParserStats {
 };
 
 // Runs parsers over the packets of one lane: keeps the shared connection table, reassembles streams for the parsers
-// that need them, and advances time. One engine per polling core; not thread-safe. All memory is bounded, and once warm
-// it allocates nothing per packet.
+// that need them, and advances time. One engine per polling core; not thread-safe. All memory is bounded, and a warm
+// engine allocates nothing per packet.
 //
 // A burst is processed packet by packet; all tuples for a packet are emitted before any for the next one, so time_ns
 // never decreases in the sink.

@@ -172,7 +172,7 @@ TEST(FlowRate, EachQueryGetsItsOwnPackets) {
   EXPECT_EQ(samples[0b10], 3);
 }
 
-// Returns datagrams of 1,000 bytes every 10 us, which are 800 Mb/s.
+// Returns datagrams of 1,000 bytes every 10 us: 800 Mb/s.
 std::vector<Frame> steady_datagrams(int64_t begin_ns, int64_t end_ns) {
   std::vector<Frame> frames;
   for (int64_t time_ns = begin_ns; time_ns < end_ns; time_ns += 10'000) {

@@ -20,10 +20,10 @@ class HeaderSink {
 // Reads the header blocks of one direction (HPACK, RFC 7541) with libnghttp2's inflater.
 //
 // Each block may refer to headers of earlier ones, by their distance from the latest table entry. If earlier blocks
-// were not seen, this table has only the latest entries, at the distances that the encoder counts; any entry farther
-// away is unknown and reported as such. A placeholder keeps the position of an entry whose name is unknown. This table
-// never evicts entries that the encoder may still refer to, so no reference can resolve to an entry other than the
-// encoder's.
+// were not seen, the decoder's table has only the latest entries, at the distances that the encoder counts; any entry
+// farther away is unknown and reported as such. A placeholder keeps the position of an entry whose name is unknown. The
+// decoder's table never evicts entries that the encoder may still refer to, so no reference can resolve to an entry
+// other than the encoder's.
 class HeaderDecoder {
  public:
   // Larger tables (SETTINGS_HEADER_TABLE_SIZE) are not supported: their headers become unknown.

@@ -215,7 +215,7 @@ TEST(LinkLoad, AnEndingQueryGetsItsPendingTuples) {
   EXPECT_EQ(samples[0b01], "2");
 }
 
-// Returns datagrams of 1,000 bytes every 10 us, which are 800 Mb/s. None is missing.
+// Returns datagrams of 1,000 bytes every 10 us: 800 Mb/s. None is missing.
 Frames steady_datagrams(int64_t begin_ns, int64_t end_ns) {
   Frames frames;
   for (int64_t time_ns = begin_ns; time_ns < end_ns; time_ns += 10'000) {

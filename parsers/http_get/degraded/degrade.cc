@@ -11,8 +11,8 @@
 namespace tapline::http {
 namespace {
 
-// These bytes suffice to distinguish frames by IP identification, sequence numbers and timestamps. This is the shortest
-// snap length in use.
+// The number of bytes that suffice to distinguish frames by IP identification, sequence numbers and timestamps. It is
+// also the shortest snap length in use.
 constexpr size_t kRecognisedBytes = 96;
 
 using Items = std::vector<Degraded::Item>;
