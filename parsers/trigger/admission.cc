@@ -12,7 +12,7 @@ double packets_in(const Channel& channel, const ExpectedTraffic& traffic) {
   return traffic.packets_per_second * static_cast<double>(channel.every_ns) * 1e-9;
 }
 
-// The time that a packet takes in a channel with groups.
+// Returns the time that a packet takes in a channel with groups.
 double count_group_ns(const Channel& channel, const ExpectedTraffic& traffic, const CostModel& model) {
   const double groups = std::min(traffic.groups, packets_in(channel, traffic));
   const double missing = groups <= model.cached_groups ? 0 : 1 - model.cached_groups / groups;
@@ -25,15 +25,15 @@ double add_values_ns(const Channel& channel, const CostModel& model) {
   return std::popcount(distinct) * model.add_distinct + std::popcount(percentiles) * model.add_percentile;
 }
 
-// The distinct values and percentiles of all counters in a window. Triggers of one counter share their sums if they
-// compare the same values.
+// Returns the time to merge and test the distinct values and percentiles of all counters in a window. Triggers of one
+// counter share their sums if they compare the same values.
 double merge_ns(const Channel& channel, double counters, const ExpectedTraffic& traffic, const CostModel& model) {
   if (channel.sketches == 0) return 0;
   return counters * (channel.panes() * std::popcount(channel.sketches) * model.merge_values +
                      traffic.triggers_per_set * model.test_values);
 }
 
-// The time to sweep one window. A window ends every channel.every_ns.
+// Returns the time to sweep one window. A window ends every channel.every_ns.
 double sweep_ns(const Channel& channel, const ExpectedTraffic& traffic, const CostModel& model) {
   const double packets = packets_in(channel, traffic);
   const double panes = channel.panes();
@@ -47,7 +47,7 @@ double sweep_ns(const Channel& channel, const ExpectedTraffic& traffic, const Co
          merge_ns(channel, sets, traffic, model) + channel.bits() * model.test_trigger;
 }
 
-// The share of a core that tests of the open window take. Groups cost nothing until one crosses a threshold.
+// Returns the share of a core that tests of the open window take. Groups cost nothing until one crosses a threshold.
 double looks(const Channel& channel, const ExpectedTraffic& traffic, const CostModel& model) {
   if (channel.early.empty() || channel.grouped) return 0;
   const double sets = std::min(traffic.match_sets, packets_in(channel, traffic));

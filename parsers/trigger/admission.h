@@ -10,7 +10,7 @@ namespace tapline::trigger {
 // The expected load of a lane.
 struct ExpectedTraffic {
   double packets_per_second = 0;
-  // Match sets and groups in a pane of each channel; neither number exceeds that of packets.
+  // Match sets and groups in a pane of each channel; neither exceeds the number of packets.
   double match_sets = 0;
   double triggers_per_set = 0;
   double groups = 0;
@@ -23,27 +23,27 @@ struct ExpectedTraffic {
 // TriggerCost.java has the same costs under the same names; a test reads this struct and compares them.
 struct CostModel {
   double receive = 15;          // a packet, before it reaches the engine
-  double match = 14;            // a packet's classes and set, and the counter of one channel without groups
-  double match_root = 0.35;     // the same, times the square root of the match sets: they leave the inner caches
+  double match = 14;            // finding a packet's classes and set, and counting it in one channel without groups
+  double match_root = 0.35;     // the same, times the square root of the number of match sets (cache misses)
   double tcp = 40;              // a packet's TcpFacts
   double count_group = 17;      // a packet in a channel with groups
   double miss_group = 64;       // the same, times the share of groups that leave the inner caches
-  double cached_groups = 7700;  // groups that stay there
+  double cached_groups = 7700;  // groups that stay in the inner caches
   double sweep_set = 64;        // a touched cell in a window
   double sweep_trigger = 15;    // each of its triggers
   double test_trigger = 23;     // each trigger of the channel
   double sweep_group = 50;      // a group in a pane of a window: added, tested and cleared
   double find_group = 20;       // a group in an earlier pane
-  double add_distinct = 43;     // a packet in each kind of distinct values of a channel
-  double add_percentile = 170;  // a packet in each kind of percentiles, if values differ
-  double merge_values = 600;    // each kind of both of a group, or of a touched cell, in a pane of a window
-  double test_values = 55;      // each trigger of a group, or of a touched cell, if it compares any
+  double add_distinct = 43;     // a packet, for each kind of distinct values in a channel
+  double add_percentile = 170;  // a packet, for each kind of percentiles, if values differ
+  double merge_values = 600;    // each kind of sketch of a group or a touched cell, in a pane of a window
+  double test_values = 55;      // each trigger of a group or a touched cell that compares sketch values
   double look_set = 30;         // a touched cell, each time its open window is tested
   double look_trigger = 2;      // each of its triggers
   double test_limit = 1;        // each trigger of the channel, each time
   double look_interval = 1000000;
-  double max_looks = 0.1;  // share of a core that such tests take
-  double max_busy = 0.8;   // share of a core; the rest is a reserve
+  double max_looks = 0.1;  // maximum share of a core for such tests
+  double max_busy = 0.8;   // maximum share of a core; the rest is a reserve
 };
 
 // The expected share of a core that a program takes, by part.

@@ -33,24 +33,25 @@ class AlertStates {
     next_ = states_.end();
   }
 
-  // True if the alert was in force in the window that ended at this time.
+  // Returns true if the alert was in force in the window that ended at this time.
   bool was_in_force(const Key& key, int64_t end_ns) const;
-  // True if meet() was called for the window that ends at this time.
+  // Returns true if meet() was called for the window that ends at this time.
   bool has_met(const Key& key, int64_t end_ns) const;
-  // meet() can remember the key, and half of the memory stays free for triggers with states.
+  // Returns true if meet() can store the key for a report before the window's end. Such keys take at most half of the
+  // memory, so the rest stays free for triggers with states.
   bool has_room(const Key& key) const { return states_.size() < capacity_ / 2 || states_.contains(key); }
-  // The condition is met in this window: `when`, or `clear` for an alert that was in force in the previous one.
-  // Returns true if the alert is in force in it. `last_end_ns` is the end of the previous window. REQUIRES: windows
-  // come in order, each at most once.
+  // Records that the condition is met in this window: `when`, or `clear` for an alert that was in force in the previous
+  // one. Returns true if the alert is in force in this window. `last_end_ns` is the end of the previous window.
+  // REQUIRES: windows come in order, each at most once.
   bool meet(const Key& key, const Program::Compiled& trigger, int64_t last_end_ns, int64_t end_ns);
 
-  // Forgets states that no longer matter after the window that ended at this time. Call begin_forgetting() once, then
-  // forget() until it returns true; each call takes up to `work` steps.
+  // Removes states that no longer matter after the window that ended at this time. Call begin_forgetting() once, then
+  // forget() until it returns true; each call takes up to *work steps.
   void begin_forgetting() { next_ = states_.begin(); }
   bool forget(uint32_t* work, const Program& program, int64_t end_ns);
 
-  // Moves states to those of another program, in up to `work` steps. `place` changes the key to the other program's,
-  // and returns the states to move to, or null to forget it. Returns true when all are moved.
+  // Moves states to those of another program, in up to *work steps. `place` changes a key to that of the other program,
+  // and returns the object to move the state to, or null to drop the state. Returns true when all are moved.
   template <typename Place>
   bool hand_over(uint32_t* work, Place place) {
     for (; !states_.empty(); --*work) {
@@ -64,8 +65,8 @@ class AlertStates {
   }
 
   size_t size() const { return states_.size(); }
-  // Number of windows in which a group met a condition but had no state because memory was full. Its alert began at
-  // once if one window is enough for it, and not at all otherwise.
+  // Number of windows in which a group met a condition but had no state because memory was full. Its alert began
+  // immediately if one window is enough for it, and otherwise not at all.
   uint64_t untracked() const { return untracked_; }
 
  private:

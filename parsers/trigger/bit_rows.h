@@ -7,12 +7,13 @@
 
 namespace tapline::trigger {
 
-// A row of bits for each class of a field's values: the triggers that allow such values. Before its words each row has
-// a summary, a bit per word that is not zero, so that rows are intersected only where none of them is zero.
+// Rows of bits, one for each class of a field's values: bit t is set if trigger t allows such values. Each row begins
+// with a summary, which has a bit for each word of the row that is not zero, so that rows are intersected only where
+// none of them is zero.
 class BitRows {
  public:
   BitRows() = default;
-  // All bits are 0. REQUIRES: seal() before summary().
+  // Creates rows of zeros. REQUIRES: seal() before summary().
   BitRows(size_t rows, size_t bits)
       : words_((bits + 63) / 64), summary_words_((words_ + 63) / 64), data_(rows * (summary_words_ + words_)) {}
 

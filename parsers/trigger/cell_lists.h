@@ -9,7 +9,7 @@ namespace tapline::trigger {
 // A cell that was touched in one of the parts of a window.
 struct CellPlace {
   uint32_t part;
-  uint32_t touched;  // place in the window's touched_cells()
+  uint32_t touched;  // index in the window's touched_cells()
   friend bool operator==(const CellPlace&, const CellPlace&) = default;
 };
 
@@ -24,21 +24,21 @@ class CellLists {
     links_.reserve(max_links);
   }
 
-  // Without room, is_full() becomes true until clear().
+  // Adds a cell to the trigger's list. If there is no room, is_full() becomes true until clear().
   void add(uint32_t trigger, const CellPlace& place) {
     is_full_ = is_full_ || links_.size() == max_links_;
     if (is_full_) return;
     links_.push_back({place, first_[trigger]});
     first_[trigger] = static_cast<uint32_t>(links_.size()) - 1;
   }
-  // Cells are missing, so all have to be searched.
+  // Returns true if the lists lack cells, so all cells have to be searched.
   bool is_full() const { return is_full_; }
 
-  // kEnd: the trigger has no more cells.
+  // Returns kEnd if the trigger has no more cells.
   uint32_t first(uint32_t trigger) const { return first_[trigger]; }
   uint32_t next(uint32_t link) const { return links_[link].next; }
-  // True if the lists that begin with these links have the same places. Lists with more than `max_links` are not
-  // compared to their ends, and count as different. Sets the number of places that were compared.
+  // Returns true if the lists that begin with these links have the same places. Lists with more than `max_links` are
+  // not compared to their ends, and count as different. Sets *compared to the number of places that were compared.
   bool are_equal(uint32_t link, uint32_t other_link, uint32_t max_links, uint32_t* compared) const {
     for (*compared = 0; link != kEnd && other_link != kEnd && *compared < max_links; ++*compared) {
       if (place(link) != place(other_link)) return false;
@@ -49,7 +49,7 @@ class CellLists {
   }
   const CellPlace& place(uint32_t link) const { return links_[link].place; }
 
-  // Forgets the trigger's list; and all links.
+  // forget() empties the trigger's list, clear() all lists.
   void forget(uint32_t trigger) { first_[trigger] = kEnd; }
   void clear() {
     links_.clear();

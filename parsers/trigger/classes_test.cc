@@ -129,7 +129,7 @@ TEST(ClassesTest, PortsProtocolsFlagsAndTags) {
   }
 }
 
-// With any number of sets and any cache size, a packet's cells have exactly its triggers.
+// With any number of sets and any cache size, a packet's cells contain exactly its triggers.
 TEST(MatchSetsTest, CellsAreTheMatchSet) {
   RandomTraffic traffic(3, {.triggers = 200, .samples = 5000});
   const auto triggers = traffic.triggers();

@@ -34,8 +34,8 @@ class ClientSamples {
   // `window_ns`: as in TcpFlowOptions.
   explicit ClientSamples(int64_t window_ns) : flows_({.max_flows = 1 << 18, .window_ns = window_ns}) {}
 
-  // Returns the samples of the packets that have a connection, with corrections. Valid until the next call. REQUIRES:
-  // at most kBurst packets.
+  // Returns samples of the packets that have a connection, and corrections. Valid until the next call. REQUIRES: at
+  // most kBurst packets.
   const Batch& observe(std::span<const Packet> burst) {
     size_t count = 0;
     for (const Packet& packet : burst) {

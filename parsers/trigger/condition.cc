@@ -54,7 +54,7 @@ Verdict compare(Op op, const Interval& a, const Interval& b) {
   }
 }
 
-// The stack's types after the instruction; false if it does not apply.
+// Applies the instruction to the stack of types. Returns false if it is not applicable.
 bool apply_types(Op op, std::vector<Type>* stack) {
   if (op == Op::kMeasure || op == Op::kConstant) {
     stack->push_back(Type::kNumber);

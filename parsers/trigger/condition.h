@@ -56,7 +56,7 @@ struct Counts {
   // The sums of the same packets' sketches; null if the condition compares no sketches or there are no packets.
   const SketchSums* sketches = nullptr;
 
-  // `share`: as in Instruction.
+  // Returns the bounds of a measure. `share` is as in Instruction::constant.
   Interval of(Measure measure, double share = 0) const;
 };
 
@@ -66,10 +66,10 @@ class Condition {
   static constexpr size_t kMaxInstructions = 64;
   static constexpr size_t kMaxDepth = 8;
 
-  // Returns nullopt, and sets *error, unless the instructions are one condition within the bounds above.
+  // Returns nullopt, and sets *error, unless the instructions form one condition within the limits above.
   static std::optional<Condition> make(Expression expression, std::string* error);
 
-  // Sets *value to the left side of the first comparison.
+  // Tests the condition, and sets *value to the left side of the first comparison.
   Verdict test(const Counts& counts, Interval* value) const;
 
   // A single comparison of a sum or maximum with a number that it must exceed. Nearly all triggers have this form, so
@@ -82,13 +82,13 @@ class Condition {
   };
   const std::optional<Threshold>& threshold() const { return threshold_; }
 
-  // Counting more packets can only make it true, never false.
+  // Returns true if counting more packets can only make the condition true, never false.
   bool rises() const { return threshold_.has_value(); }
-  // True if a window without packets fulfils the condition.
+  // Returns true if a window without packets fulfils the condition.
   bool holds_when_empty() const { return holds_when_empty_; }
-  // The number of counter lines that it reads.
+  // Returns the number of counter lines that the condition reads.
   int lines() const { return lines_; }
-  // Each of them once.
+  // Returns each sketch term of the condition once.
   std::span<const SketchTerm> sketch_terms() const { return sketch_terms_; }
   bool uses(Measure measure) const;
 

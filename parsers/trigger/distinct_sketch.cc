@@ -58,7 +58,7 @@ void DistinctSketch::add_new(uint64_t hash, SketchMemory* memory) {
   ++size_;
 }
 
-// Moves the hashes into a table of twice the size. Returns false without memory for it.
+// Moves the hashes into a table of twice the size. Returns false if there is no memory for it.
 bool DistinctSketch::grow(SketchMemory* memory) {
   const auto size = static_cast<uint8_t>(block_ == nullptr ? 0 : block_size_ + 1);
   std::byte* larger_block = memory->take(size);
@@ -74,7 +74,8 @@ bool DistinctSketch::grow(SketchMemory* memory) {
   return true;
 }
 
-// Replaces the hashes by registers, in the same block if it is large enough. Returns false without memory for them.
+// Replaces the hashes by registers, in the same block if it is large enough. Returns false if there is no memory for
+// them.
 bool DistinctSketch::begin_estimate(SketchMemory* memory) {
   std::array<uint64_t, kExact> hashes;
   size_t count = 0;

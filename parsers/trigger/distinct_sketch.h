@@ -34,17 +34,18 @@ class DistinctSketch {
     }
     add_new(hash, memory);
   }
-  // Adds the values of another sketch, whose hashes are of the same function.
+  // Adds the values of another sketch that uses the same hash function.
   void merge(const DistinctSketch& added, SketchMemory* memory) { merge(added, 0, added.slot_count(), memory); }
-  // Adds those in the slots from `begin` to `end`. Registers are one slot. Missed values are in the last slot.
+  // Adds the values in the slots from `begin` to `end`. All registers are a single slot. Missed values are in the last
+  // slot.
   void merge(const DistinctSketch& added, uint32_t begin, uint32_t end, SketchMemory* memory);
-  // At least 1.
+  // Returns the number of slots, at least 1.
   uint32_t slot_count() const { return block_ == nullptr || is_estimate_ ? 1 : mask() + 1; }
 
   bool empty() const { return size_ == 0 && missed_ == 0; }
-  // The number of values. Missed values may be different from all others, or not.
+  // Returns bounds for the number of distinct values. Missed values may or may not differ from all others.
   Interval count() const;
-  // The same in pieces: of all registers, it is the number that have each rank.
+  // Numbers of registers that have each rank, from which count() can be computed in pieces.
   using RankCounts = std::array<uint32_t, 64 - kLogRegisters + 2>;
   uint32_t register_count() const { return is_estimate_ ? kRegisters : 0; }
   void count_ranks(uint32_t begin, uint32_t end, RankCounts* ranks) const;

@@ -24,7 +24,7 @@ struct Event {
   GroupKey group;
   Interval value;  // the left side of the first comparison of `when`
   // kPossible: the condition is true for some of the values between the bounds, or for the counted packets but perhaps
-  // not with the lost ones. Never kFalse.
+  // false if the lost ones were included. Never kFalse.
   Verdict verdict = Verdict::kTrue;
   int64_t window_start_ns = 0;
   int64_t window_end_ns = 0;
@@ -46,8 +46,8 @@ struct WindowReport {
   uint64_t packets = 0;
   uint64_t lost_packets = 0;
   uint64_t groups = 0;         // counters of groups
-  uint64_t rest_packets = 0;   // counted without their group, as groups were full
-  uint64_t missed_values = 0;  // of distinct values and percentiles, as their memory was full: they only widen bounds
+  uint64_t rest_packets = 0;   // counted without their group, because the table was full
+  uint64_t missed_values = 0;  // distinct values and percentiles without memory; they only widen bounds
   uint64_t events = 0;
   uint64_t suppressed_events = 0;  // events beyond a trigger's limit
   uint64_t untracked_alerts = 0;   // as AlertStates::untracked()
@@ -61,7 +61,8 @@ class EventSink {
   virtual ~EventSink() = default;
   virtual void on_event(const Event& event) = 0;
   virtual void on_window(const WindowReport& /*report*/) {}
-  // The next events and reports belong to this program, which began counting at `since_ns`, a boundary of all windows.
+  // Announces the program to which the next events and reports belong. It began counting at `since_ns`, a boundary of
+  // all windows.
   virtual void on_program(const Program& /*program*/, int64_t /*since_ns*/) {}
 };
 

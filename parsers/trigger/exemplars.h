@@ -16,7 +16,7 @@ class ExemplarFlows {
  public:
   static constexpr size_t kMax = 8;
 
-  // Returns false if there is no room. A flow that is already included is not added again.
+  // Adds the flow unless it is already included. Returns false if there is no room.
   bool add(const GroupKey& flow) {
     const auto known = flows();
     if (std::find(known.begin(), known.end(), flow) != known.end()) return true;
@@ -31,8 +31,8 @@ class ExemplarFlows {
   size_t size_ = 0;
 };
 
-// The flows of packets that one window counts: of the first packet of each counter, and of a sample of all packets.
-// Usually, only the first packet of a counter is stored. Not thread-safe.
+// Flows of the packets that a window counts: the flow of each counter's first packet, and the flows of a sample of all
+// packets. Usually, only the first packet of a counter is stored. Not thread-safe.
 //
 // A packet is sampled whenever the window has a sixteenth more packets than at the last sample, so about 160 of 150,000
 // packets are sampled, and the sample contains any burst of a sixteenth of the window's packets. The latest kSampled
@@ -41,7 +41,7 @@ class Exemplars {
  public:
   static constexpr size_t kSampled = 128;
 
-  // Has room for the first flows of this many counters.
+  // Allocates room for the first flows of this many counters.
   explicit Exemplars(size_t counters) : first_(counters * sizeof(GroupKey)) {}
 
   void populate(size_t bytes) const { first_.populate(bytes); }
@@ -50,10 +50,10 @@ class Exemplars {
   void set_first(size_t place, const Sample& sample) { first()[place] = flow_of(sample); }
   const GroupKey& first(size_t place) const { return first()[place]; }
 
-  // True if a packet must be sampled when the window has this many.
+  // Returns true if a packet must be sampled when the window has this many packets.
   bool due(uint64_t packets) const { return packets >= next_; }
   void wait(uint64_t packets) { next_ = packets + 1 + packets / 16; }
-  // `counter` identifies the counter of the packet.
+  // Adds a packet to the sample. `counter` identifies the packet's counter.
   void add(uint32_t counter, const Sample& sample) {
     const size_t slot = sampled_++ % kSampled;
     counters_[slot] = counter;

@@ -44,7 +44,7 @@ std::string_view name_of(const Column& column) {
   return "";
 }
 
-// The number of leading bits that two addresses share.
+// Returns the number of leading bits that two addresses share.
 int shared_bits(std::string_view a, std::string_view b) {
   int bits = 0;
   while (bits < static_cast<int>(a.size()) * 8 && ((a[bits / 8] ^ b[bits / 8]) >> (7 - bits % 8) & 1) == 0) ++bits;
@@ -58,7 +58,7 @@ bool has_only(bool ones, std::string_view bytes, int from_bit) {
   return true;
 }
 
-// The prefix of the addresses low to high, in the form of conditions::kAddressBytes.
+// Returns the prefix that consists of the leaf's addresses (low to high, in the format of conditions::kAddressBytes).
 Prefix prefix_of(const Leaf& leaf) {
   const std::string name(name_of(leaf.column));
   if (leaf.kind != Leaf::Kind::kWide || leaf.negated || leaf.wide_mask.find_first_not_of('\xff') != std::string::npos) {
@@ -84,7 +84,7 @@ KeyRanges ranges_of(const Leaf& leaf) {
   return leaf.ranges;
 }
 
-// The intersection of two lists: of two prefixes the longer one, if the other contains it.
+// Returns the intersection of two lists: the longer of each two prefixes, if the other contains it.
 std::vector<Prefix> common_to(const std::vector<Prefix>& a, const std::vector<Prefix>& b) {
   std::vector<Prefix> both;
   for (const Prefix& one : a) {
@@ -140,7 +140,7 @@ class Reader {
     return expression_.leaves()[node.leaf];
   }
 
-  // A comparison, or several of one field joined by OR.
+  // Returns the values allowed by a comparison, or by several comparisons of one field joined by OR.
   Allowed list_of(const Node& node) const {
     const std::vector<Node> alone = {node};
     const std::vector<Node>& parts = node.kind == Node::Kind::kOr ? node.children : alone;
@@ -204,7 +204,7 @@ class Reader {
     return static_cast<uint8_t>(first.low);
   }
 
-  // The engine uses 0 for packets without a value.
+  // Returns the allowed values, except 0, which the engine uses for packets without a value.
   std::vector<uint32_t> listed(std::string_view field) const {
     std::vector<uint32_t> values;
     const Allowed* allowed = find(field);

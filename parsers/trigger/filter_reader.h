@@ -10,9 +10,9 @@
 
 namespace tapline::trigger {
 
-// The fields are src_ip, dst_ip, src_port, dst_port, protocol, vlan and network_id. Each may be compared with values;
-// comparisons of different fields are joined by AND. A packet without a tag has no vlan, one outside a tunnel no
-// network_id.
+// Reads a condition. The fields are src_ip, dst_ip, src_port, dst_port, protocol, vlan and network_id. Each may be
+// compared with values; comparisons of different fields are joined by AND. A packet without a tag has no vlan, and one
+// outside a tunnel has no network_id.
 //
 // Returns nullopt, and sets *error, if the condition is invalid or cannot be expressed this way: OR of different
 // fields, comparison of two fields, exclusion of an address.

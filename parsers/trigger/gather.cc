@@ -7,7 +7,7 @@
 namespace tapline::trigger {
 namespace {
 
-// The panes of a window have at most eight times the memory of a single one.
+// Returns the number of groups in each pane. All panes of a window have at most eight times the memory of a single one.
 uint32_t groups_of_pane(uint32_t max_groups, uint32_t panes) {
   return std::min(max_groups, std::bit_floor(std::max(8 * max_groups / panes, 1u)));
 }
@@ -48,7 +48,7 @@ size_t Gather::count(std::span<const Sample> samples, std::span<const TcpFacts> 
   return count;
 }
 
-// Works in steps over the burst, so that the loads of one step overlap: classes, sets, counters, groups.
+// Processes the burst in steps (classes, sets, counters, groups), so that the memory loads of one step overlap.
 void Gather::count_burst(std::span<const Sample> samples, std::span<const TcpFacts> tcp) {
   samples_ = samples;
   tcp_ = tcp;
@@ -88,7 +88,7 @@ void Gather::sample(Open* open, uint64_t before) {
   for (uint32_t i = 0; i < samples_.size(); ++i) {
     if (exemplars.due(before + i) && sample(open, i)) exemplars.wait(before + i);
   }
-  // If none counts, the next burst need not be searched.
+  // If no packet of the burst is counted, the next burst need not be searched.
   if (exemplars.due(open->window->packets)) exemplars.wait(open->window->packets);
 }
 
@@ -109,7 +109,7 @@ bool Gather::sample(Open* open, uint32_t sample) {
   return counts;
 }
 
-// Prefetches the counter of the first cell: most sets have one.
+// Prefetches the counter of the first cell: most sets have only one.
 inline void Gather::prefetch_counter(uint16_t set) const {
   if (set == MatchSets::kNoSet) return;
   const auto cells = sets_->cells_of(set);
@@ -177,8 +177,8 @@ void Gather::count_groups(Open* open) {
   open->pending = 0;
 }
 
-// Lists the group if its counts have reached a limit. The word that marks counters of cells as touched is, in a group's
-// first counter, the value below which it need not be listed.
+// Lists the group if its counts have reached a limit. In a group's first counter, the word that marks cells' counters
+// as touched contains the value below which the group need not be listed.
 inline void Gather::watch(const Open& open, GroupTable::Entry* entry) const {
   if (!entry->is_first() || entry->next != 0) return watch_chain(open, entry);
   uint64_t* counter = entry->counter();
@@ -235,7 +235,8 @@ void Gather::open_next(Open* open, WindowRing* ring, int64_t time_ns) {
   ring->set_passed(std::min(start_ns, open->blind_from_ns));
 }
 
-// All windows end here, so the next ones can use other cells. Sets that few packets still need are dropped, too.
+// Replaces the sets with the spare ones, where all windows end, so the next windows can use other cells. Also drops
+// sets that few packets still need.
 bool Gather::renew_sets() {
   if (spare_ != SpareState::kReady) return false;
   std::swap(sets_, spare_sets_);
@@ -257,7 +258,7 @@ void Gather::tidy_spare_sets() {
   if (spare_sets_->forget(&work)) spare_ = SpareState::kReady;
 }
 
-// Closes all windows for which there was no memory as a single one that has only losses.
+// Reports all windows for which there was no memory as a single closed window that contains only losses.
 void Gather::report_blind(Open* open, WindowRing* ring, int64_t until_ns) {
   open->window->start_ns = open->blind_from_ns;
   open->window->end_ns = until_ns;

@@ -25,12 +25,12 @@ struct GatherOptions {
   // Windows for each channel, beyond those that a window of several panes needs. Two are enough for a lane that sweeps
   // its windows itself; a separate thread needs some time.
   uint32_t windows = 2;
-  // Lists groups in Window::reached, for Sweep::look().
+  // If true, groups that reach a limit are listed in Window::reached for Sweep::look().
   bool watch = false;
 };
 
-// Counts a lane's packets: each in the cells of its match set, and there by group. No packet is looked up by flow, and
-// no work is done per trigger. Not thread-safe; another thread may sweep its rings.
+// Counts each packet of a lane in the cells of its match set, and by group in channels with groups. No packet is looked
+// up by flow, and no work is done per trigger. Not thread-safe; another thread may sweep its rings.
 //
 // Windows are by packet time. A packet whose time is before that of its predecessor is counted at its predecessor's
 // time, so time never runs backwards (as in Emitter::now_ns()).
@@ -44,30 +44,30 @@ class Gather {
   // Touches up to `bytes` of each array that counting begins with.
   void populate(size_t bytes) const;
 
-  // The time of the latest sample; INT64_MIN if there was none.
+  // Returns the time of the latest sample, or INT64_MIN if there was none.
   int64_t clock_ns() const { return clock_ns_; }
-  // The earliest end of an open window: samples before it can be counted.
+  // Returns the earliest end of an open window. Samples before it can be counted.
   int64_t boundary_ns() const { return boundary_ns_; }
-  // True if the channel's window ends at or before this time.
+  // Returns true if the channel's window ends at or before this time.
   bool ends(uint32_t channel, int64_t time_ns) const { return time_ns >= open_[channel].end_ns; }
   // Counts the samples up to the first one that is not before boundary_ns(), at most kBurst, and returns their number.
   // `tcp` has the facts of each sample, or is empty if the program doesn't need them.
   size_t count(std::span<const Sample> samples, std::span<const TcpFacts> tcp);
-  // Closes the windows that end at or before `time_ns`, and opens those that contain it. If another thread has not yet
-  // released a window, nothing is counted until the next one.
+  // Closes the windows that end at or before `time_ns`, and opens those that contain it. If no window of a channel has
+  // been released by the sweeping thread, nothing is counted in the channel until the next window.
   void advance(int64_t time_ns);
-  // Returns whether there is room for the next windows.
+  // Returns true if there is room for the next windows.
   bool has_room() const;
   // Counts these packets as lost in all open windows.
   void lose(uint64_t packets);
 
-  // The window in which the channel's packets count; null while there is none.
+  // Returns the window in which the channel's packets are counted, or null if there is none.
   Window* open_window(uint32_t channel) const { return open_[channel].window; }
   WindowRing& ring(uint32_t channel) const { return *rings_[channel]; }
   const MatchSets& sets() const { return *sets_; }
   uint64_t cache_misses() const { return sets_->cache_misses() + spare_sets_->cache_misses(); }
   uint64_t counted_singly() const { return sets_->counted_singly() + spare_sets_->counted_singly(); }
-  // How often all match sets were replaced.
+  // Returns how often all match sets were replaced.
   uint64_t renewals() const { return renewals_; }
 
  private:
@@ -109,7 +109,7 @@ class Gather {
 
   const Program& program_;
   const GroupHasher& hasher_;
-  // While one of them is in use, the other one waits until the windows that refer to it are swept, and is cleared.
+  // While one of them is in use, the other one waits until the windows that refer to it are swept, and is then cleared.
   std::unique_ptr<MatchSets> sets_, spare_sets_;
   enum class SpareState : uint8_t { kReady, kReferred, kClearing };
   SpareState spare_ = SpareState::kReady;

@@ -4,7 +4,7 @@
 
 namespace tapline::trigger {
 
-// Odd keys, so that multiplying by one loses no information.
+// Draws odd keys, so that multiplication by a key loses no information.
 GroupHasher::GroupHasher() {
   std::random_device random;
   for (uint64_t& word : key_) word = (uint64_t{random()} << 32 | random()) | 1;

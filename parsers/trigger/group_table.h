@@ -39,7 +39,7 @@ class GroupHasher {
 //   │ tag (32) │ number │ ─────────────────────────▶ │ key, cell, next, bucket │ counter, n lines │
 //   └──────────┴────────┘                            └─────────────────────────┴──────────────────┘
 //
-// Its number of entries is fixed, and it forgets none before the window has been swept.
+// The table has a fixed number of entries, and keeps all of them until the window has been swept.
 class GroupTable {
  public:
   struct Entry {
@@ -101,13 +101,13 @@ class GroupTable {
     return made;
   }
 
-  // The number of the group's first entry, or 0.
+  // Returns the number of the group's first entry, or 0.
   uint32_t find(const GroupKey& key, uint64_t hash) const {
     uint32_t place;
     return find_place(key, hash, &place) == nullptr ? 0 : (buckets() + place)->number;
   }
 
-  // The number of the group's entry for the cell, or 0.
+  // Returns the number of the group's entry for the cell, or 0.
   uint32_t find(const GroupKey& key, uint64_t hash, uint32_t cell) const {
     uint32_t number = find(key, hash);
     while (number != 0 && at(number).cell != cell) number = at(number).next;
@@ -128,7 +128,7 @@ class GroupTable {
     __builtin_prefetch(entry + 64);
   }
 
-  // Forgets up to `entries` entries, the last ones first. REQUIRES: no find() before all are forgotten.
+  // Removes up to `entries` entries, the last ones first. REQUIRES: no find() before all are removed.
   void forget(uint32_t entries) {
     for (; entries > 0 && size_ > 0; --entries, --size_) {
       const Entry& last = at(size_);

@@ -53,8 +53,8 @@ void run_lane(HostTriggers* host, uint32_t lane, const LaneInput& input, int64_t
   host->advance(lane, until_ns);
 }
 
-// Each lane has reached another packet time when a program is offered. Each trigger's events are those of the model
-// from the boundary on that the lanes agreed on, so no packet is counted twice, in no program, or in the wrong one.
+// Lanes have reached different packet times when a program is offered. From the boundary that the lanes agreed on, each
+// trigger's events are those of the model, so no packet is counted twice, in the wrong program, or not at all.
 TEST(HostSwap, EventsAreTheModelsOverRandomSwaps) {
   size_t events = 0, swaps = 0;
   for (uint32_t seed = 0; seed < 40 && !::testing::Test::HasFailure(); ++seed) {

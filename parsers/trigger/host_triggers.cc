@@ -53,7 +53,7 @@ void HostTriggers::advance(uint32_t lane, int64_t time_ns) {
   }
 }
 
-// Moves the lane to this time, before which all its samples have been counted.
+// Advances the lane to this time. REQUIRES: all earlier samples of the lane have been counted.
 void HostTriggers::pass(uint32_t lane, int64_t time_ns) {
   Lane& own = lanes_[lane];
   if (RunningProgram* next = offered_to(lane); next != nullptr) {
@@ -70,7 +70,7 @@ void HostTriggers::pass(uint32_t lane, int64_t time_ns) {
   own.passed_ns = std::max(own.passed_ns, time_ns);
 }
 
-// Null if the lane counts in the latest program.
+// Returns the program to which the lane has to switch, or null if it counts in the latest one.
 RunningProgram* HostTriggers::offered_to(uint32_t lane) const {
   RunningProgram* offered = offered_.load(std::memory_order_acquire);
   return offered == lanes_[lane].counting ? nullptr : offered;
@@ -94,8 +94,8 @@ int64_t HostTriggers::propose(uint32_t lane, int64_t time_ns) {
   }
 }
 
-// Sweeps the program that all lanes have left. Returns the number of unused steps, which is above 0 once it is
-// replaced.
+// Sweeps the program that all lanes have left. Returns the number of unused steps, which is above 0 once the program
+// has been replaced.
 uint32_t HostTriggers::leave(uint32_t steps) {
   steps = current_->sweep(steps);
   if (steps > 0) steps = current_->hand_over(steps, next_.get());

@@ -19,8 +19,8 @@ namespace tapline::trigger {
 // nothing until one is free, and reports these packets as lost.
 //
 // The program can be replaced while packets are counted. All lanes switch at the same boundary of all windows of both
-// programs, each when its packets get there. Each lane proposes its next boundary, and the latest proposal is agreed on
-// when the last lane has made one. Until then a lane that gets to its boundary proposes the one after it:
+// programs, each when its packets reach that boundary. Each lane proposes its next boundary, and the latest proposal is
+// agreed on when the last lane has made one. Until then a lane that reaches its boundary proposes the one after it:
 //
 //   lane 0 (at 13 ms)   proposes 20 ──────────────────────────────── 30 agreed ── counts in the old program until 30 ms
 //   lane 1 (at 28 ms)   ─────────────── proposes 30, is the last ─── 30 agreed
@@ -46,17 +46,18 @@ class HostTriggers {
   // Replaces the program. EventSink::on_program() reports when the lanes have done so. REQUIRES: replacing() is false;
   // common_pane_ns() of both programs is not 0; an ID names the same trigger in both programs.
   void offer(std::unique_ptr<RunningProgram> next);
-  // True if a program was offered and the previous one has not been swept to its end.
+  // Returns true if a program was offered and the previous one has not been swept to its end.
   bool replacing() const { return offered_.load(std::memory_order_acquire) != nullptr; }
 
   // To be called on the lane's thread. They work as in TriggerEngine, but never sweep. A lane without packets must call
   // advance(), since a window is swept only after all lanes have passed it.
   void process(uint32_t lane, std::span<const Sample> samples, std::span<const TcpFacts> tcp);
   void advance(uint32_t lane, int64_t time_ns);
-  // A caller that replays a capture can wait until this is true before it passes the end of a window.
+  // Returns true if there is room for the next windows. A caller that replays a capture can wait for room before it
+  // passes the end of a window.
   bool has_room(uint32_t lane) const { return lanes_[lane].counting->gather(lane).has_room(); }
   void lose(uint32_t lane, uint64_t packets) { lanes_[lane].counting->gather(lane).lose(packets); }
-  // The program in which the lane counts.
+  // Returns the program in which the lane counts.
   const Program& program(uint32_t lane) const { return lanes_[lane].counting->program(); }
 
   // To be called on the sweeping thread. Returns false if nothing is left to do.

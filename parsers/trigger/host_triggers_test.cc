@@ -109,7 +109,7 @@ TEST(HostTriggersTest, ALaneWithoutAFreeWindowReportsItsLosses) {
   for (int64_t window = 0; window < 100; ++window) {
     for (int i = 0; i < 10; ++i) send(0, window * kMs + i);
     host.advance(1, window * kMs);
-    // Sweeps for the first time after ten windows, then now and then.
+    // Sweeps for the first time after ten windows, then occasionally.
     if (window > 10 && window % 7 == 0) {
       while (host.sweep(100)) {
       }

@@ -6,8 +6,8 @@ namespace tapline::trigger {
 
 enum class Presence : uint8_t { kAbsent, kUnknown, kPresent };
 
-// A value between two bounds. They differ if packets were counted together, as in bursts and in groups without separate
-// counters, and if the value is estimated by a sketch.
+// A value between two bounds. The bounds differ if packets were counted together, as in bursts and in groups without
+// separate counters, and if the value is estimated by a sketch.
 struct Interval {
   double low = 0;
   double high = 0;

@@ -38,7 +38,7 @@ uint64_t hash_of(std::span<const CellRef> cells, uint64_t seed) {
   return seed;
 }
 
-// The slot of the entry for which is_same() is true, or the empty slot where it belongs.
+// Returns the slot of the entry for which is_same() is true, or the empty slot where it belongs.
 template <typename IsSame>
 uint32_t& slot_of(std::vector<uint32_t>* index, uint64_t hash, IsSame is_same) {
   size_t slot = hash & (index->size() - 1);
@@ -120,7 +120,7 @@ bool MatchSets::forget(uint32_t* work) {
   return true;
 }
 
-// Single cells come first in all arrays.
+// Drops all sets, and all cells but the single ones, which come first in all arrays.
 void MatchSets::keep_single_cells() {
   set_count_ = ref_count_ = 0;
   word_count_ = single_words_;
@@ -153,7 +153,7 @@ std::span<const CellRef> MatchSets::count_singly(const ClassKey& key) {
   return scratch_cells_;
 }
 
-// The first `words` words of the scratch memory are the match set.
+// Returns the set for the match set in the first `words` words of the scratch memory.
 uint16_t MatchSets::set_of_scratch(size_t words) {
   scratch_cells_.clear();
   const auto& channels = program_.channels();

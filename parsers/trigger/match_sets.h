@@ -16,8 +16,8 @@ struct Cell {
   uint32_t first_word;
   uint32_t word_count;
   uint32_t trigger_count;
-  // Bit w is set if some trigger is a threshold on word w of the counter; least[w] is the lowest one. A counter below
-  // all of them need not be tested.
+  // Bit w is set if some trigger is a threshold on word w of the counter; min[w] is the lowest threshold. A counter
+  // below all of them need not be tested.
   uint32_t thresholds;
   bool always_tested;    // some trigger is not a threshold
   SketchKinds sketches;  // all kinds that its triggers use
@@ -44,9 +44,9 @@ struct CellRef {
 //                   │ miss
 //                   └──▶ Program::match(): rows of bits are intersected ──▶ known set, or a new one
 //
-// Sets and cells are made when a packet first needs them, and stay until all are forgotten. Their number is bounded:
-// beyond it a packet counts in the single cell that each of its triggers has from the start. That is as exact, but
-// takes time per trigger.
+// Sets and cells are created when a packet first needs them, and stay until all are cleared. Their number is bounded.
+// Beyond the limit, a packet is counted in the single cell that each of its triggers has from the start, which is as
+// exact but takes time per trigger.
 //
 // One per lane. Only the lane calls it; another thread may read cells once the lane has published something that refers
 // to them (release). Cells neither move nor change.
@@ -57,7 +57,7 @@ class MatchSets {
   static constexpr uint32_t kMaxWords = 1 << 20;
   static constexpr uint32_t kMaxRefs = 1 << 20;
 
-  // Means that the packet has no set: count_singly() lists its cells.
+  // The packet has no set; count_singly() returns its cells.
   static constexpr uint16_t kNoSet = 0;
 
   // `cache_lines` is a power of two; each line has four class keys. REQUIRES: the program outlives it.
@@ -74,10 +74,10 @@ class MatchSets {
   }
   void prefetch(uint64_t hash) const { __builtin_prefetch(line_of(hash)); }
 
-  // The packet's set, or kNoSet.
+  // Returns the packet's set, or kNoSet.
   uint16_t find(const ClassKey& key, uint64_t hash) {
     const Line& line = *line_of(hash);
-    // At most one of them has the key. Which one is unpredictable, so there is no branch.
+    // At most one way has the key, and which one is unpredictable, so the loop has no branch.
     uint64_t set = kNoSet;
     for (const Way& way : line.ways) {
       const uint64_t differs = (way.low ^ key.low) | ((way.high_and_set ^ key.high) << 16);
@@ -87,7 +87,7 @@ class MatchSets {
   }
   std::span<const CellRef> cells_of(uint16_t set) const { return {refs() + sets_[set].first, sets_[set].count}; }
 
-  // The single cells of the packet's triggers. Valid until the next call of any function.
+  // Returns the single cells of the packet's triggers. Valid until the next call of any function.
   std::span<const CellRef> count_singly(const ClassKey& key);
 
   const Cell& cell(uint32_t channel, uint32_t number) const { return cells(channel)[number]; }
@@ -95,14 +95,15 @@ class MatchSets {
     return {words() + cell.first_word, cell.word_count};
   }
   bool contains(const Cell& cell, uint32_t bit) const;
-  // Maximum number of cells of a channel.
+  // Returns the maximum number of cells of a channel.
   uint32_t max_cells(uint32_t channel) const { return program_.channels()[channel].bits() + kMaxSharedCells; }
 
   uint32_t size() const { return set_count_; }
-  // True if at most a quarter of the sets is free.
+  // Returns true if at most a quarter of the sets is free.
   bool is_nearly_full() const;
-  // Forgets all sets, and all cells but the single ones, in steps of 4 KiB of memory, up to *work of them. Returns true
-  // when done. REQUIRES: nothing refers to cells; no other call before it returns true.
+  // Clears all sets, and all cells except the single ones, in steps of 4 KiB: at most *work steps, which are subtracted
+  // from it. Returns true when done. REQUIRES: nothing refers to cells; no other function is called until it returns
+  // true.
   bool forget(uint32_t* work);
   uint64_t cache_misses() const { return cache_misses_; }
   uint64_t counted_singly() const { return counted_singly_; }
@@ -154,7 +155,7 @@ class MatchSets {
   std::vector<uint32_t> set_index_;
   std::vector<Program::Word> scratch_;
   std::vector<CellRef> scratch_cells_;
-  uint64_t forgotten_bytes_ = 0;  // size of the memory to clear
+  uint64_t forgotten_bytes_ = 0;  // bytes that forget() has cleared so far
   uint64_t cache_misses_ = 0;
   uint64_t counted_singly_ = 0;
 };

@@ -72,15 +72,16 @@ struct SketchTerm {
   friend bool operator==(const SketchTerm&, const SketchTerm&) = default;
 };
 
-// The most bytes in any span of packet time, between bounds that differ by an eighth of the span: spans that begin at a
-// bin's boundary are summed exactly (lower bound), and any other span lies within nine bins (upper bound). An exact
-// maximum would require remembering each packet of the span.
+// The maximum number of bytes in any span of a fixed length, as two bounds. The lower bound is the maximum over spans
+// that begin at a bin's boundary (eight bins, summed exactly). The upper bound is the maximum over nine consecutive
+// bins, because any other span lies within nine bins. An exact maximum would require remembering each packet of the
+// span.
 class Burst {
  public:
   static constexpr int kBins = 9;
 
-  // `line` is line 3 of a counter. REQUIRES: bin_ns is an eighth of the span, time_ns is not below that of an earlier
-  // call.
+  // Adds a packet's bytes. `line` is line 3 of a counter. REQUIRES: bin_ns is an eighth of the span, time_ns is not
+  // below that of an earlier call.
   static void add(uint64_t* line, int64_t bin_ns, int64_t time_ns, uint32_t bytes);
 
  private:
@@ -116,7 +117,7 @@ inline void merge(uint64_t* target, const uint64_t* source, int lines) {
   line[word_of(Measure::kRst)] += flags >> 2 & 1u;
 }
 
-// Lines 1 and, with more than two lines, 2.
+// Updates line 1 and, if there are more than two lines, line 2.
 void count_more(uint64_t* counter, int lines, const Sample& sample, const TcpFacts& tcp);
 
 }  // namespace tapline::trigger

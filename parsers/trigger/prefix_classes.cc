@@ -16,7 +16,7 @@ uint64_t big_endian(const uint8_t* bytes) {
   return __builtin_bswap64(word);
 }
 
-// The bits after the first `bits` of a word.
+// Returns a mask of the bits after the first `bits` of a word.
 uint64_t tail(int bits) { return bits <= 0 ? ~uint64_t{0} : bits >= 64 ? 0 : ~uint64_t{0} >> bits; }
 
 }  // namespace

@@ -56,7 +56,7 @@ std::string fault_of(const Trigger& trigger, const Program::Compiled& compiled) 
   return "";
 }
 
-// No count below the lower one of two thresholds meets either condition.
+// Returns the lower threshold of both conditions, below which no count meets either of them.
 std::optional<Condition::Threshold> lower_threshold(const Condition& when, const std::optional<Condition>& clear) {
   if (!clear || !when.threshold()) return when.threshold();
   if (!clear->threshold() || clear->threshold()->measure != when.threshold()->measure) return std::nullopt;

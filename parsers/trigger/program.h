@@ -13,7 +13,7 @@
 
 namespace tapline::trigger {
 
-// The class of each field of a packet, 16 bits each: determines the packet's match set.
+// The class of each field of a packet, 16 bits each. They determine the packet's match set.
 struct ClassKey {
   uint64_t low = 0;   // source, destination, source port, destination port
   uint64_t high = 0;  // protocol and flags, VLAN, VNI; the upper 16 bits are zero
@@ -38,12 +38,12 @@ struct Channel {
   int lines = 1;
   int64_t burst_bin_ns = 0;
   SketchKinds sketches = 0;  // all kinds that its triggers use; triggers without sketches have separate channels
-  // Bursts of two match sets do not add up to their union's, so each trigger counts separately.
+  // The bursts of two match sets do not add up to that of their union, so each trigger counts separately.
   bool singly = false;
   uint32_t first_word = 0;
   uint32_t words = 0;
-  // Some trigger may fire before its window's end once a group's counts reach one of these; for each measure, the
-  // minimum value of all triggers.
+  // Once a group's counts reach one of these limits, some trigger may fire before its window's end. For each measure,
+  // the limit is the minimum over all triggers.
   struct Limit {
     uint32_t word;
     uint64_t min;
@@ -83,16 +83,17 @@ class Program {
     // are tested at the window's end.
     std::optional<Condition::Threshold> threshold;
 
-    // All that its conditions compare, each once.
+    // All sketch values that the trigger's conditions compare, each once.
     std::vector<SketchTerm> sketch_terms;
 
-    // If it is true for groups without packets: those that its filter names.
+    // The groups that the filter names, if the trigger is true for groups without packets.
     std::vector<GroupKey> named_groups;
 
-    // True if, in long windows, it fires as soon as a count reaches the threshold. A burst's bounds cover several
-    // packets, and sketches are added up when their window has ended, so it is tested at the window's end.
+    // Returns true if the trigger fires in long windows as soon as a count reaches the threshold. Conditions on bursts,
+    // whose bounds cover several packets, and on sketches, which are added up after their window has ended, are tested
+    // at the window's end.
     bool fires_early() const { return threshold && threshold->is_compared && threshold->measure != Measure::kBurst; }
-    // True if its alerts depend on earlier windows.
+    // Returns true if the trigger's alerts depend on earlier windows.
     bool has_state() const { return clear.has_value() || after > 1 || cooldown_ns > 0; }
     bool uses(Measure measure) const { return condition.uses(measure) || (clear && clear->uses(measure)); }
     int lines() const { return std::max(condition.lines(), clear ? clear->lines() : 0); }
@@ -106,9 +107,9 @@ class Program {
   bool has_trigger(uint32_t bit) const { return compiled_[bit].has_value(); }
   size_t bits() const { return compiled_.size(); }
   size_t trigger_count() const { return trigger_count_; }
-  // True if triggers use measures of TCP connections, so that samples must come with their TcpFacts.
+  // Returns true if triggers use measures of TCP connections, so that samples must come with their TcpFacts.
   bool needs_tcp() const { return needs_tcp_; }
-  // The window of kInFlightBytes and kUnackedBytes; 0 if no trigger uses them.
+  // Returns the window of kInFlightBytes and kUnackedBytes, or 0 if no trigger uses them.
   int64_t in_flight_window_ns() const { return in_flight_window_ns_; }
 
   ClassKey classify(const Sample& sample) const {

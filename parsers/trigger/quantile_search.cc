@@ -24,7 +24,8 @@ void QuantileSearch::scan(std::span<const ValueSketch::Cell> cells, uint8_t shif
   if (greatest_.is_searched()) greatest_.add(cells, shift_ - shift);
 }
 
-// Half of the slots are empty, in no order that a processor could predict, so there is no branch; below as well.
+// Half of the slots are empty, which a processor can't predict, so the loop has no branch. Neither has that of
+// Rank::add().
 void QuantileSearch::scan_first(std::span<const ValueSketch::Cell> cells, uint8_t shift) {
   shift_ = std::max(shift_, shift);
   for (const ValueSketch::Cell& cell : cells) {
@@ -67,7 +68,7 @@ Interval QuantileSearch::result() const {
           greatest.rank > 0 ? ValueSketch::high(greatest.min, shift_) : INFINITY};
 }
 
-// Few cells need few bins. The first and the last cell are in different ones.
+// Few cells need few bins. The first and the last cell are in different bins.
 uint32_t QuantileSearch::Rank::divide(uint32_t cells) {
   if (!is_searched()) return 0;
   bin_count = std::bit_ceil(std::clamp(cells, 2u, kBins));

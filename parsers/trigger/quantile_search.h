@@ -12,30 +12,31 @@ namespace tapline::trigger {
 // Finds a quantile of all values of several sketches without merging them, in pieces of any size.
 //
 // All cells are scanned in passes. The first one counts the values and finds their range. Each other pass divides the
-// range into bins, and the next one continues with the values of the bin that contains the rank, until this is a single
-// cell. Two passes are enough for most values. Few cells have few bins, so values whose distances grow exponentially
-// take more, up to kMaxPasses.
+// range into bins, and the next one continues with the values of the bin that contains the rank, until that bin is a
+// single cell. Two passes are enough for most values. Few cells have few bins, so values whose distances grow
+// exponentially take more, up to kMaxPasses.
 //
-// Cells of a sketch with wider ones have their width; those of all others are widened to the same.
+// The cells of all sketches are widened to the widest ones.
 class QuantileSearch {
  public:
   static constexpr uint32_t kBins = 256;
   // After the first pass, the range has at most 64 bits. Each other pass has at least as many bins as cells (up to
-  // kBins), a bin's range is that many times smaller, and no bin has all cells: so at most 18 follow.
+  // kBins), so a bin's range is that many times smaller, and no bin contains all cells. Therefore at most 18 passes
+  // follow.
   static constexpr int kMaxPasses = 19;
 
-  // `share` is above 0 and at most 1.
+  // Begins a search. REQUIRES: `share` is above 0 and at most 1.
   void begin(double share);
-  // Some cells of a sketch, in each pass.
+  // Scans some cells of a sketch. Each pass has to scan all of them.
   void scan(std::span<const ValueSketch::Cell> cells, uint8_t shift);
-  // The sketch had no memory for this many values. Only in the first pass.
+  // Records that the sketch had no memory for this many values. REQUIRES: it is called in the first pass.
   void miss(uint64_t values) { missed_ += values; }
-  // All cells were scanned. Returns the number of bins that it read and cleared.
+  // Ends the pass, after all cells were scanned. Returns the number of bins that were read and cleared.
   uint32_t end_pass();
   bool is_complete() const { return is_complete_; }
 
-  // The smallest value such that at least this share of all values is not above it; bounds if values were missed or a
-  // cell has several. Absent if there are none. REQUIRES: is_complete().
+  // Returns the smallest value such that at least this share of all values is not above it, or bounds for it if values
+  // were missed or a cell has several values. Absent if there are no values. REQUIRES: is_complete().
   Interval result() const;
 
  private:
@@ -68,7 +69,7 @@ class QuantileSearch {
   uint64_t values_ = 0, missed_ = 0;
   uint32_t cells_ = 0;
   int64_t min_ = INT64_MAX, max_ = INT64_MIN;  // with all bits
-  // Missed values may all be above the quantile, or all below it: the least possible value, and the greatest one.
+  // The quantile's least possible value, if all missed values are below it, and its greatest one, if all are above it.
   Rank least_, greatest_;
 };
 

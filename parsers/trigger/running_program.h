@@ -12,9 +12,9 @@
 
 namespace tapline::trigger {
 
-// A program with everything that lanes need to run it: each lane's match sets and counters, sweeps of their sums, and
-// alert states. Any thread may create it, since that takes milliseconds. Then each lane uses its own counters, and one
-// thread uses the rest.
+// A program with everything that lanes need to run it: each lane's match sets and counters, the sweeps over their sums,
+// and alert states. Creating it takes milliseconds, so any thread may do it. Then each lane uses its own counters, and
+// one thread uses the rest.
 class RunningProgram {
  public:
   // REQUIRES: the hasher and the sink outlive it; programs that replace each other share the hasher.
@@ -28,9 +28,9 @@ class RunningProgram {
   const std::vector<Sweep>& sweeps() const { return sweeps_; }
   int64_t shortest_pane_ns() const { return shortest_pane_ns_; }
 
-  // True if counting has begun in the first lane.
+  // Returns true if counting has begun in the first lane.
   bool has_begun() const { return !sweeps_.empty() && gather().ring(0).started_ns() != WindowRing::kNever; }
-  // True if all panes that have packets of the first lane end at or before this time.
+  // Returns true if all panes that have packets of the first lane end at or before this time.
   bool ends(int64_t time_ns) const;
   // Sweeps for up to this many steps. Returns the number of unused steps, which is above 0 if no work is left.
   uint32_t sweep(uint32_t steps);
@@ -53,7 +53,7 @@ class RunningProgram {
   std::unique_ptr<RunningProgram> earlier_;
 };
 
-// The least common multiple of the pane lengths of all windows of both programs. 0 if it exceeds a day.
+// Returns the least common multiple of all pane lengths of both programs, or 0 if it exceeds a day.
 int64_t common_pane_ns(const Program& a, const Program& b);
 
 }  // namespace tapline::trigger

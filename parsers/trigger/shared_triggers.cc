@@ -16,7 +16,7 @@ GatherOptions options_for(const Program& program) {
   return {.windows = static_cast<uint32_t>(windows)};
 }
 
-// The program's value for SharedTriggers::tcp_window_ns().
+// Returns the program's value for SharedTriggers::tcp_window_ns().
 int64_t tcp_needs(const Program& program) {
   return program.needs_tcp() ? program.in_flight_window_ns() : SharedTriggers::kNoTcp;
 }

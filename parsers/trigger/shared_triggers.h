@@ -14,8 +14,8 @@
 namespace tapline::trigger {
 
 // The triggers of one query, which can be replaced while lanes count its packets. A single lane has a TriggerEngine. If
-// there are several, a window's values are the sums over all lanes. The lane that passes a window last sweeps it, so no
-// lane waits and no further thread is needed:
+// there are several lanes, a window's values are the sums over all lanes. The lane that passes a window last sweeps it,
+// so no lane waits and no further thread is needed:
 //
 //   lane 0   process() ── advance(20 ms) ─ lane 1 has not passed ──────────────────────▶
 //   lane 1   process() ────────────────────── advance(20 ms) ─ sweeps, reports events ─▶
@@ -43,36 +43,37 @@ class SharedTriggers final : private EventSink {
   std::string replace(std::shared_ptr<const Program> program);
   // Continues a replacement that waits for lanes. Call it repeatedly while replacing() is true.
   void continue_replacing();
-  // True while the last replacement is incomplete: its program does not count on all lanes yet, or the previous one is
-  // still being swept.
+  // Returns true while the last replacement is incomplete: its program does not count on all lanes yet, or the previous
+  // one is still being swept.
   bool replacing() const { return replacing_.load(std::memory_order_acquire); }
-  // The packet time from which the last replacement counts on all lanes. REQUIRES: replacing() is false, and a program
-  // was replaced.
+  // Returns the packet time from which the last replacement counts on all lanes. REQUIRES: replacing() is false, and a
+  // program was replaced.
   int64_t counting_since_ns() const { return since_ns_.load(std::memory_order_relaxed); }
 
   bool has_one_lane() const { return engine_ != nullptr; }
   // Returns the number of a new lane.
   uint32_t join() { return joined_.fetch_add(1, std::memory_order_relaxed); }
-  // The program in which the lane counts.
+  // Returns the program in which the lane counts.
   const Program& program(uint32_t lane) const { return engine_ != nullptr ? engine_->program() : host_->program(lane); }
 
-  // The window for which lanes have to supply TcpFacts, as in Program::in_flight_window_ns(); kNoTcp if they need not.
+  // Returns the window for which lanes have to supply TcpFacts, as in Program::in_flight_window_ns(), or kNoTcp if they
+  // need not.
   int64_t tcp_window_ns() const { return tcp_.load(std::memory_order_acquire); }
-  // Declares that a lane supplies them from now on. Call it once per lane after each change of tcp_window_ns().
+  // Declares that a lane supplies TcpFacts from now on. Call it once per lane after each change of tcp_window_ns().
   void supply_tcp() { supplying_.fetch_add(1, std::memory_order_release); }
 
-  // Counts a lane's samples. Conditions that are true before their window ends are reported to `sink`, if there is one
-  // lane.
+  // Counts a lane's samples. With a single lane, conditions that become true before their window ends are reported to
+  // `sink`.
   void process(uint32_t lane, std::span<const Sample> samples, std::span<const TcpFacts> tcp, EventSink* sink);
   // Passes the windows that end by this time, with or without packets. Windows that all lanes have passed are reported
   // to `sink`, or to the sink of another lane that is sweeping at the moment.
   void advance(uint32_t lane, int64_t time_ns, EventSink* sink);
-  // The program whose events and windows are being reported, possibly an earlier one than those in which lanes count.
-  // REQUIRES: it is called by a sink that is receiving a report.
+  // Returns the program whose events and windows are being reported, which may be earlier than those in which lanes
+  // count. REQUIRES: it is called by a sink that is receiving a report.
   const Program& reported_program() const { return *reported_; }
   // Declares that a lane counts no packets after this time.
   void end(int64_t time_ns);
-  // The earliest time given to end(), after which counts are incomplete; INT64_MAX while all lanes count.
+  // Returns the earliest time given to end(), after which counts are incomplete, or INT64_MAX while all lanes count.
   int64_t ended_ns() const { return ended_ns_.load(std::memory_order_relaxed); }
 
  private:

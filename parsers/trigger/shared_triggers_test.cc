@@ -104,8 +104,8 @@ TEST(SharedTriggers, EachWindowIsReportedOnceByLanesThatRunAtOnce) {
   for (const auto& [start_ns, value] : values) EXPECT_EQ(value, kLanes * kPacketsPerWindow) << start_ns;
 }
 
-// Another thread replaces the program again and again. The trigger of all programs is true in each window, the others
-// are true in each window since their program began to count.
+// Another thread replaces the program repeatedly. The trigger that all programs contain is true in each window. Each
+// other trigger is true in each window since its program began to count.
 TEST(SharedTriggers, ProgramsAreReplacedWhileLanesRunAtOnce) {
   constexpr int kReplacements = 20;
   for (const uint32_t lanes : {1u, kLanes}) {

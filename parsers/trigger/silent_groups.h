@@ -12,11 +12,11 @@
 namespace tapline::trigger {
 
 // The groups whose silence a channel's triggers test: groups with packets in one of the last kWindows windows, and
-// groups named by a trigger's filter. Only triggers with a condition that is true without packets remember groups.
-// Their number is bounded. Not thread-safe.
+// groups named by a trigger's filter. Groups are stored only for triggers with a condition that is true without
+// packets. Their number is bounded. Not thread-safe.
 class SilentGroups {
  public:
-  // A group is forgotten after this many windows without packets.
+  // A group is removed after this many windows without packets.
   static constexpr int64_t kWindows = 1000;
 
   struct Key {
@@ -30,7 +30,7 @@ class SilentGroups {
     next_ = groups_.end();
   }
 
-  // Remembers a group that the filter names. It is never forgotten.
+  // Adds a group that the filter names, which is never removed.
   void name(const Key& key) {
     if (has_room(key)) groups_[key].named = true;
   }
@@ -41,8 +41,8 @@ class SilentGroups {
     latest_ns_ = std::max(latest_ns_, end_ns);
   }
 
-  // Calls `test` with the key of each group that had no packets in the window that ended at this time, in up to `work`
-  // steps, and forgets those that have been silent for too long. begin() once, then test() until it returns true.
+  // Calls `test` with the key of each group that had no packets in the window that ended at this time, in up to *work
+  // steps, and removes those that have been silent for too long. Call begin() once, then test() until it returns true.
   // `test` returns false if it has used up the work, and is called again for the same group.
   void begin() { next_ = groups_.begin(); }
   template <typename Test>
@@ -59,8 +59,8 @@ class SilentGroups {
     return true;
   }
 
-  // Moves groups to those of another program, in up to `work` steps. `place` changes the key to the other program's,
-  // and returns the groups to move to, or null to forget it. Returns true when all are moved.
+  // Moves groups to those of another program, in up to *work steps. `place` changes a key to that of the other program,
+  // and returns the object to move the group to, or null to drop it. Returns true when all are moved.
   template <typename Place>
   bool hand_over(uint32_t* work, Place place) {
     for (; !groups_.empty(); --*work) {
@@ -75,11 +75,11 @@ class SilentGroups {
 
   bool empty() const { return groups_.empty(); }
   size_t size() const { return groups_.size(); }
-  // True if a group that no filter names may have to be tested in the window that ends at this time.
+  // Returns true if a group that no filter names may have to be tested in the window that ends at this time.
   bool remembers(int64_t end_ns, int64_t every_ns) const {
     return latest_ns_ != kNever && end_ns - kWindows * every_ns <= latest_ns_;
   }
-  // Number of windows in which a group had packets but was not remembered because memory was full.
+  // Number of windows in which a group had packets but was not stored because memory was full.
   uint64_t untracked() const { return untracked_; }
 
  private:

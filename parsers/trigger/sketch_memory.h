@@ -23,7 +23,7 @@ class SketchMemory {
     key_ = (uint64_t{random()} << 32 | random()) | 1;
   }
 
-  // A block of zeros with bytes_of(size) bytes; null if there is no room.
+  // Returns a block of bytes_of(size) zero bytes, or null if there is no room.
   std::byte* take(uint8_t size) {
     std::byte* block = free_[size];
     if (block != nullptr) {
@@ -43,18 +43,18 @@ class SketchMemory {
     std::memcpy(block, &free_[size], sizeof block);
     free_[size] = block;
   }
-  // Takes all blocks back, and forgets the missed values.
+  // Takes all blocks back, and resets the number of missed values.
   void clear() {
     free_all();
     missed_ = 0;
   }
 
-  // A sketch had no room for this many values.
+  // Records that a sketch had no room for this many values.
   void miss(uint64_t values) { missed_ += values; }
-  // Values that had no room since clear(); a distinct value counts each time.
+  // Returns the number of values that had no room since clear(). A distinct value counts each time.
   uint64_t missed() const { return missed_; }
 
-  // A random odd number for the hash tables in its blocks, so that no sender can aim at a slot.
+  // Returns a random odd number for the hash tables in its blocks, so that no sender can aim at a slot.
   uint64_t key() const { return key_; }
   void populate(size_t bytes) const { memory_.populate(bytes); }
 

@@ -68,7 +68,7 @@ bool SketchSums::add_distinct(const DistinctSketch& added, DistinctSum* sum, uin
   return merge(added, &sum->merged, work);
 }
 
-// A sketch that becomes an estimate, or grows, moves all its hashes.
+// Also charges for the hashes that a sketch moves when it grows or becomes an estimate.
 bool SketchSums::merge(const DistinctSketch& added, DistinctSketch* merged, uint32_t* work) {
   while (next_slot_ < added.slot_count()) {
     if (*work == 0) return false;
@@ -158,7 +158,8 @@ Interval SketchSums::distinct_of(const Sum& sum) {
   return count;
 }
 
-// More values move a quantile at most to the least or greatest of them, unless it lies beyond.
+// Returns bounds of the quantile. Adding the possible values moves it at most to the least or greatest of them, unless
+// it already lies beyond.
 Interval SketchSums::quantile_of(const Sum& sum) {
   Interval quantile = sum.search.result();
   const bool has_possible = sum.extremes.low <= sum.extremes.high;

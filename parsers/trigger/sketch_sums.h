@@ -12,8 +12,8 @@
 
 namespace tapline::trigger {
 
-// The numbers of distinct values, and the quantiles, that one trigger compares, over the sketches of several counters:
-// those of packets that certainly belong to a group, and of those that may. Not thread-safe.
+// Computes the numbers of distinct values and the quantiles that one trigger compares, over the sketches of several
+// counters: those of packets that certainly belong to a group, and those of packets that may. Not thread-safe.
 //
 // It works in steps of bounded size. In each pass, all counters are added; quantiles take several passes:
 //
@@ -26,27 +26,29 @@ class SketchSums {
   static constexpr uint32_t kCellsPerStep = 16;
   static constexpr uint32_t kHashesPerStep = 8;
 
-  // `all` are the kinds that the channel uses, `max_terms` the most that one of its triggers compares.
+  // `all` are the kinds that the channel uses, `max_terms` is the maximum number of terms that one of its triggers
+  // compares.
   SketchSums(SketchKinds all, size_t max_terms);
 
   void begin(std::span<const SketchTerm> terms);
   bool is_complete() const { return is_complete_; }
-  // Adds a counter; one of packets that may belong to the group or to others widens the bounds (`is_certain` is false).
-  // Returns false if the work was used up: call it again with the same counter. REQUIRES: the counter does not change
-  // until is_complete().
+  // Adds a counter. If `is_certain` is false, its packets may belong to the group or to others, so they widen the
+  // bounds. Returns false if the work was used up: call it again with the same counter. REQUIRES: the counter does not
+  // change until is_complete().
   bool add(const Sketch* counter, bool is_certain, uint32_t* work);
-  // All counters were added. Returns false if the work was used up: call it again.
+  // Ends the pass, after all counters were added. Returns false if the work was used up: call it again.
   bool end_pass(uint32_t* work);
 
-  // Without packets, kFlows is 0 and all others are absent. REQUIRES: is_complete(), and it is one of the terms.
+  // Returns the value of a term. Without packets, kFlows is 0 and all others are absent. REQUIRES: is_complete();
+  // begin() was given the term.
   Interval of(Measure measure, double share) const;
 
-  // Cells, hashes, registers and bins that were visited since the beginning.
+  // Returns the number of cells, hashes, registers and bins that were visited so far.
   uint64_t visited() const { return visited_; }
 
  private:
   enum Part : uint8_t { kCertain, kPossible };
-  // The only sketch that was added, which is not copied, or `merged`.
+  // `single` is the only sketch that was added, which is not copied, or `merged`.
   struct DistinctSum {
     const DistinctSketch* single = nullptr;
     DistinctSketch merged = {};
@@ -59,7 +61,7 @@ class SketchSums {
     SketchTerm term;
     size_t place = 0;         // of its sketch in a counter
     DistinctSum distinct[2];  // by Part
-    // For quantiles: of the certain values; and bounds of all possible ones.
+    // For quantiles: the search among the certain values, and the bounds of all possible ones.
     QuantileSearch search;
     Interval extremes;
   };

@@ -80,7 +80,7 @@ TEST(DistinctSketch, MergesAreThoseOfAllValues) {
     const DistinctSketch whole = distinct_of(hashes, &memory);
     for (const size_t cut : {size_t{0}, count / 3, count - 1, count}) {
       const auto middle = hashes.begin() + static_cast<ptrdiff_t>(cut);
-      // Both parts have some values.
+      // Both parts contain the values from cut / 2 to cut.
       const DistinctSketch second =
           distinct_of({hashes.begin() + static_cast<ptrdiff_t>(cut / 2), hashes.end()}, &memory);
       DistinctSketch merged = distinct_of({hashes.begin(), middle}, &memory);
@@ -180,8 +180,8 @@ TEST(ValueSketch, MergesAreThoseOfAllValues) {
   }
 }
 
-// Powers of two, which are equally far apart as cells. Small, negative and equal values. Values whose cells' distances
-// grow exponentially, the worst case for bins: most cells are in the first one.
+// Returns powers of two, whose cells are equally far apart; small, negative and equal values; and values whose cells'
+// distances grow exponentially, the worst case for bins, as most cells are in the first one.
 std::vector<std::vector<double>> difficult_values() {
   std::vector<std::vector<double>> all(7);
   for (int i = 0; i < 1000; ++i) all[0].push_back(std::ldexp(1, i - 500));
@@ -207,7 +207,7 @@ TEST(QuantileSearch, IsThatOfAllSketchesInFewPasses) {
       int passes = 0;
       for (; !search.is_complete(); ++passes) {
         for (const ValueSketch& sketch : sketches) {
-          // In pieces of some cells.
+          // Scans the cells in pieces.
           for (auto left = sketch.cells(); !left.empty(); left = left.subspan(std::min<size_t>(left.size(), 100)))
             search.scan(left.first(std::min<size_t>(left.size(), 100)), sketch.shift());
         }

@@ -114,8 +114,8 @@ bool Sweep::begin() {
   return find_next(passed_ns);
 }
 
-// Windows without packets matter only if triggers, or their groups, may be true without packets. A closed pane that is
-// still needed contains packets of the next window.
+// Starts the next window to sweep. Returns false if there is none. Windows without packets matter only if triggers, or
+// their groups, may be true without packets. A closed pane that is still needed contains packets of the next window.
 bool Sweep::find_next(int64_t passed_ns) {
   int64_t next_ns = passed_ns;
   for (const WindowRing* lane : lanes_) {
@@ -127,7 +127,7 @@ bool Sweep::find_next(int64_t passed_ns) {
   }
   const int64_t empty = (next_ns - swept_until_ns_) / channel_.every_ns;
   if (empty > 0 && tests_empty_windows()) {
-    // Groups that had packets are soon forgotten, so these windows are few.
+    // Groups that had packets are soon removed, so these windows are few.
     const bool may_skip = !silent_.remembers(swept_until_ns_ + channel_.every_ns, channel_.every_ns);
     const int64_t skipped = may_skip ? std::max<int64_t>(0, empty - options_.max_empty_windows) : 0;
     unwatched_windows_ += static_cast<uint64_t>(skipped);
@@ -158,7 +158,7 @@ void Sweep::start(int64_t latest_pane_ns) {
   phase_ = Phase::kLinks;
 }
 
-// The losses of a blind window, which may be longer than a pane, belong to the last pane that it overlaps.
+// The losses of a blind window, which may be longer than a pane, are attributed to the last pane that it overlaps.
 void Sweep::start_lane(size_t lane) {
   report_.partial = report_.partial || lanes_[lane]->started_ns() > start_ns_;
   for (size_t pane = 0;; ++pane) {
@@ -190,7 +190,7 @@ bool Sweep::link_groups(uint32_t* work) {
   return true;
 }
 
-// Returns the number of panes that it searched.
+// Links the group to the latest earlier pane that contains it. Returns the number of panes that were searched.
 uint32_t Sweep::link_group(size_t part, GroupTable::Entry* group) {
   const uint64_t hash = hasher_(group->key);
   const auto panes = static_cast<uint32_t>(parts_[part].earlier);
@@ -300,7 +300,7 @@ bool Sweep::collect_other_lanes(size_t lane, const GroupKey& key) {
   return true;
 }
 
-// Tests all its triggers, or adds them to waiting_ if they use sketches.
+// Tests all triggers of the group, or adds them to waiting_ if they use sketches.
 void Sweep::test_group(size_t part, const GroupTable::Entry& first, uint32_t* work) {
   clear_counted();
   collect(part, &first);
@@ -332,8 +332,8 @@ void Sweep::test_group(size_t part, const GroupTable::Entry& first, uint32_t* wo
   }
 }
 
-// A trigger that several of the group's cells contain is tested with the first of them. (If no trigger of that cell can
-// be true, then neither can this one.)
+// Returns true if an earlier cell of the group contains the trigger, which is then tested with that cell. (If no
+// trigger of that cell can be true, then neither can this one.)
 bool Sweep::is_in_earlier(size_t counted, uint32_t bit) const {
   return std::any_of(counted_.begin(), counted_.begin() + static_cast<ptrdiff_t>(counted),
                      [bit](const Counted& earlier) { return earlier.sets->contains(*earlier.cell, bit); });
@@ -349,7 +349,7 @@ bool Sweep::test_group_trigger(uint32_t bit, const GroupKey& key, uint32_t* work
   return true;
 }
 
-// The group has no counter, but packets counted without their group may be its.
+// Tests a group that has no counter. Packets counted without their group may belong to it.
 bool Sweep::test_silent_group(const SilentGroups::Key& key, uint32_t* work) {
   if (!is_summing_) clear_counted();
   Counts counts;
@@ -358,7 +358,7 @@ bool Sweep::test_silent_group(const SilentGroups::Key& key, uint32_t* work) {
   return judge(key.bit, &counts, EventScope::kGroup, key.group, work);
 }
 
-// The lower bounds of the group's counts.
+// Returns the lower bounds of the group's counts.
 Counts Sweep::count_of_group(uint32_t bit) const {
   Counts counts;
   for (const Counted& counted : counted_) {
@@ -368,7 +368,7 @@ Counts Sweep::count_of_group(uint32_t bit) const {
 }
 
 // Sets counts->high, which includes packets counted without their group. A cell that has a counter for the group has
-// had it since the group's first packet, so the rest of such a cell does not belong to the group.
+// had it since the group's first packet, so packets that such a cell counted without a group do not belong to this one.
 template <typename IsPart>
 void Sweep::add_rest(const uint64_t* rest, IsPart is_part, Counts* counts) const {
   counts->high = counts->low;
@@ -430,7 +430,7 @@ bool Sweep::judge(uint32_t bit, Counts* counts, EventScope scope, const GroupKey
   return true;
 }
 
-// Sets the event's value and verdict. REQUIRES: its scope and group are set.
+// Returns true if the event must be reported, and sets its value and verdict. REQUIRES: its scope and group are set.
 bool Sweep::is_alert(uint32_t bit, const Counts& counts, Event* event) {
   const Program::Compiled& trigger = program_.compiled(bit);
   const AlertStates::Key key = {bit, event->scope, event->group};
@@ -467,7 +467,7 @@ void Sweep::report(uint32_t bit, Event* event) {
   sink_->on_event(*event);
 }
 
-// Releases what the next window does not need.
+// Clears and releases the panes that the next window does not need.
 bool Sweep::clear(uint32_t* work) {
   for (; part_ < parts_.size(); ++part_) {
     const Part& part = parts_[part_];

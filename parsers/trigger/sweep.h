@@ -26,8 +26,8 @@ struct SweepOptions {
   uint32_t max_alert_states = 1 << 16;
   // Maximum groups of a channel whose silence is tested, counted once per trigger (SilentGroups).
   uint32_t max_silent_groups = 1 << 16;
-  // Cells that are listed for a channel's triggers with sketches, each for each of its triggers. If a window has more,
-  // each trigger's are searched among all.
+  // Maximum cells listed for a channel's triggers with sketches, counted once per trigger. If a window has more, each
+  // trigger's cells are searched among all cells.
   uint32_t max_sketched_cells = 1 << 18;
 };
 
@@ -44,8 +44,8 @@ struct SweepOptions {
 // lanes' counts are summed, so a condition applies to all packets of the host, and a group's counters are looked up in
 // the tables of all lanes.
 //
-// Meanwhile it can look at the open window, if it is long and no other thread counts in it. Sums and maxima only grow,
-// so a condition on them that is true fires at once, for its window:
+// While it waits, it can look at the open window, if it is long and no other thread counts in it. Sums and maxima only
+// grow, so a condition on them fires as soon as it is true:
 //
 //   wait ──▶ look at cells ──▶ at triggers ──▶ wait        without groups: all counters that were touched
 //   wait ──▶ look at groups ──▶ wait                       only groups that have reached a limit (Gather::watch())
@@ -62,22 +62,23 @@ class Sweep {
   Sweep(const Program& program, const GroupHasher& hasher, uint32_t channel, std::span<Gather* const> lanes,
         const SweepOptions& options, EventSink* sink);
 
-  // Does up to about `work` steps: a step adds a cell to 2 triggers, or tests a group or a trigger, or clears 4
+  // Runs up to about `work` steps: a step adds a cell to 2 triggers, or tests a group or a trigger, or clears 4
   // counters, or visits 16 values of sketches; an event takes 8. Returns the steps that are left, so 0 if there may be
   // more to do.
   uint32_t run(uint32_t work);
-  // True if a window is ready or is being swept.
+  // Returns true if a window is ready or is being swept.
   bool has_work() const;
-  // Packet time is now `time_ns`: run() looks at the open window when no other one is ready, and reports the conditions
-  // that are already true. `open` may be null. REQUIRES: it is called on the lane's thread, and there is no other lane.
-  // Looks take about a tenth of the time at most: kLookNsPerStep of packet time passes for each step of the last one.
+  // Sets packet time to `time_ns`. run() looks at the open window when no closed one is ready, and reports the
+  // conditions that are already true. `open` may be null. REQUIRES: it is called on the lane's thread, and there is no
+  // other lane. Looks take at most about a tenth of the time, because each begins kLookNsPerStep of packet time per
+  // step of the last one later.
   static constexpr int64_t kLookNsPerStep = 300;
   void look(Window* open_window, int64_t time_ns);
 
   AlertStates& alerts() { return alerts_; }
   SilentGroups& silent_groups() { return silent_; }
   uint64_t unwatched_windows() const { return unwatched_windows_; }
-  // As SketchSums::visited(); 0 without sketches.
+  // Returns SketchSums::visited(), or 0 without sketches.
   uint64_t visited_in_sketches() const { return sketches_ == nullptr ? 0 : sketches_->visited(); }
 
  private:
@@ -183,7 +184,7 @@ class Sweep {
   uint64_t* total(uint32_t bit) { return totals_.data() + (bit - channel_.first_bit()) * words_; }
   int64_t end_ns() const { return start_ns_ + channel_.window_ns; }
   int64_t latest_pane_ns() const { return end_ns() - channel_.every_ns; }
-  // The end of the previous window.
+  // Returns the end of the previous window.
   int64_t last_end_ns() const { return latest_pane_ns(); }
   bool is_latest(const Part& part) const { return part.window->start_ns >= latest_pane_ns(); }
 
@@ -229,7 +230,7 @@ class Sweep {
   struct SketchPlace {
     size_t counted = 0;  // in counted_
     uint32_t link = 0;   // in sketched_cells_
-    Place cell = {};     // if it is full
+    Place cell = {};     // if sketched_cells_ is full
   } sketch_place_;
   CellLists sketched_cells_;  // of each trigger, in this window
   bool is_summing_ = false;
@@ -248,7 +249,7 @@ class Sweep {
   uint64_t unwatched_windows_ = 0;
 };
 
-// Visits the triggers of one of the group's cells that none of the earlier ones contains.
+// Visits the triggers of one of the group's cells that no earlier cell of the group contains.
 template <typename Visit>
 void Sweep::visit_triggers(size_t counted, Visit visit) const {
   for (const Program::Word& word : counted_[counted].sets->words_of(*counted_[counted].cell)) {

@@ -28,7 +28,8 @@ void Sweep::name_group_exemplars(uint32_t bit, ExemplarFlows* exemplars) const {
   }
 }
 
-// A trigger that is true without packets may have been tested without a cell.
+// Names the first flow of the trigger's first cell, then sampled flows. A trigger that is true without packets may have
+// been tested without a cell.
 void Sweep::name_cell_exemplars(uint32_t bit, ExemplarFlows* exemplars) const {
   const Place& first = first_[bit - channel_.first_bit()];
   if (first.part == kNoPart) return;

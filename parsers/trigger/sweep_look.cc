@@ -58,8 +58,7 @@ void Sweep::restore_limits() {
   changed_limits_.clear();
 }
 
-// Packets may count in the window between two steps. Their counts may be missing from the sums, but sums never exceed
-// the counts.
+// Packets may be counted in the window between two steps. The sums may lack them, but never exceed the counts.
 bool Sweep::evaluate_cells(uint32_t* work) {
   const Part& part = parts_[0];
   for (; place_ < look_until_; ++place_) {

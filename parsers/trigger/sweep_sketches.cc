@@ -51,8 +51,8 @@ bool Sweep::sum_sketches(uint32_t bit, bool has_rest, uint32_t* work) {
   return true;
 }
 
-// The last sums are those of this trigger: it compares the same values, of the same counters. Triggers of one cell
-// usually do, and are tested one after the other.
+// Returns true if the last sums apply to this trigger, because it compares the same values of the same counters.
+// Triggers of one cell usually do, and are tested one after the other.
 bool Sweep::has_same_sums(uint32_t bit, bool has_rest, uint32_t* work) const {
   if (!summed_.is_valid || program_.compiled(bit).sketch_terms != program_.compiled(summed_.bit).sketch_terms) {
     return false;
@@ -114,8 +114,8 @@ bool Sweep::add_cell_sketch(const Place& place, uint32_t bit, uint32_t* work) {
   return true;
 }
 
-// True if the group has a counter in this cell of the part, so that packets which the cell counted without a group
-// belong to other groups.
+// Returns true if the group has a counter in this cell of the part, so that packets which the cell counted without a
+// group belong to other groups.
 bool Sweep::has_group_in(const Part& part, uint32_t cell) const {
   return std::any_of(counted_.begin(), counted_.end(), [&](const Counted& counted) {
     return counted.window == part.window && counted.entry->cell == cell;

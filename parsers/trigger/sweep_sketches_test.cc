@@ -1,4 +1,4 @@
-// The work that sketches take in a sweep, by count.
+// Tests how many values of sketches a sweep visits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr uint32_t kWindows = 4;
 // of the pass that ends and those of the next one; or the hashes of a table that becomes an estimate.
 constexpr uint64_t kVisitedAtOnce = 4 * QuantileSearch::kBins;
 
-// Thousands of flows and sizes, of four destinations with their own cells.
+// Returns packets of thousands of flows and sizes, to four destinations with separate cells.
 std::vector<Sample> large_windows() {
   std::mt19937_64 random(1);
   std::vector<Sample> samples;

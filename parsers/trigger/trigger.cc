@@ -13,7 +13,7 @@ bool allows(const List& list, Contains contains) {
   return list.empty() || std::any_of(list.begin(), list.end(), contains);
 }
 
-// Sets the first `bits` of the 16 bytes.
+// Sets the first `bits` bits of the 16 bytes.
 void set_bits(uint8_t* bytes, int bits) {
   for (int bit = 0; bit < bits; ++bit) bytes[bit / 8] |= static_cast<uint8_t>(0x80 >> bit % 8);
 }

@@ -33,7 +33,7 @@ struct Filter {
   std::vector<uint32_t> vlans;  // as in FlowKey
   std::vector<uint32_t> network_ids;
 
-  // Tests a sample without a program. The engine's classes are compared with it.
+  // Returns true if the filter matches the sample. Tests compare the engine's classes with it.
   bool matches(const Sample& sample) const;
 };
 
@@ -45,7 +45,7 @@ struct GroupBy {
   // Both directions of a flow are one group: the lower address, then the lower port, is the source.
   bool both_directions = false;
 
-  // True if each group is one flow, or one direction of it.
+  // Returns true if each group is one flow, or one direction of it.
   bool is_whole_flow() const {
     return src_v4_bits == 32 && src_v6_bits == 128 && dst_v4_bits == 32 && dst_v6_bits == 128 && src_port && dst_port &&
            protocol;
@@ -72,7 +72,7 @@ struct GroupKey {
   friend auto operator<=>(const GroupKey&, const GroupKey&) = default;
 };
 
-// Computes keys of groups.
+// Computes group keys.
 class GroupKeys {
  public:
   GroupKeys() = default;

@@ -20,8 +20,8 @@ struct TriggerOptions {
   // window of 10 ms has 2,325 bursts, so 48 steps per burst are enough to test and clear 85,000 groups. After half of
   // the shortest window, the engine takes four times as many steps.
   uint32_t steps_per_burst = 48;
-  // Memory of each array that prepare() touches, so that the lane does not wait for new pages: the cache, and the
-  // counters of about 65,000 cells or 29,000 groups.
+  // Memory of each array that prepare() touches, so that the lane does not wait for new pages. The default covers the
+  // cache, and the counters of about 65,000 cells or 29,000 groups.
   size_t populated_bytes = 4 << 20;
 };
 
@@ -65,7 +65,7 @@ class TriggerEngine {
   // that the lane has not taken. REQUIRES: common_pane_ns() of both programs is not 0; an ID names the same trigger in
   // both; the lane supplies TcpFacts if either program needs them.
   void offer(std::unique_ptr<RunningProgram> next);
-  // True if the lane has not taken the last offer.
+  // Returns true if the lane has not taken the last offer.
   bool pending() const { return inbox_.load(std::memory_order_acquire) != nullptr; }
 
   // Counts the samples, in order, and does a bounded part of the sweep. `tcp` has the facts of each sample, or is empty
@@ -77,13 +77,13 @@ class TriggerEngine {
   bool sweep(uint32_t steps);
   // Counts packets that were lost before they reached the engine, in the open windows.
   void lose(uint64_t packets) { current_->gather().lose(packets); }
-  // Counts them in the windows of `time_ns`, for a lane that knows when they were lost.
+  // Counts lost packets in the windows of `time_ns`, for a lane that knows when they were lost.
   void lose(uint64_t packets, int64_t time_ns) {
     if (time_ns >= current_->gather().boundary_ns()) pass(time_ns);
     current_->gather().lose(packets);
   }
 
-  // The program that counts.
+  // Returns the program in which packets are counted.
   const Program& program() const { return current_->program(); }
   TriggerStats stats() const;
 

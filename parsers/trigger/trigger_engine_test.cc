@@ -27,8 +27,8 @@ Trigger trigger_of(uint64_t id, Expression when, GroupBy group = {}) {
   return trigger;
 }
 
-// A condition that the measure is above zero, in a form that is tested at the window's end, so that its value is that
-// of the whole window.
+// Returns the condition that the measure is above zero, in a form that is tested at the window's end, so that its value
+// is that of the whole window.
 Expression at_end(Measure measure) {
   return apply(Op::kAnd, above(value_of(measure), number(0)), above(value_of(Measure::kPackets), number(0)));
 }
@@ -131,7 +131,7 @@ TEST(TriggerEngineTest, ANamedGroupIsSilentFromTheFirstWindowOn) {
   run.engine->advance(kStart + 5'000 * 10 * kMs);
   std::map<std::string, int> windows;
   for (const Event& event : run.recorder.events) ++windows[tapline::testing::to_string(event.group.src_ip())];
-  // After a jump, only the latest 1,000 windows are tested once groups with packets are forgotten.
+  // After a jump, only the latest 1,000 windows are tested once groups with packets are removed.
   EXPECT_EQ(run.engine->stats().unwatched_windows, 5'000u - 1 - 1'000 - 1'000);
   EXPECT_EQ(windows, (std::map<std::string, int>{{"10.0.0.1", 2000}, {"10.0.0.9", 2001}}));
 }
@@ -217,7 +217,7 @@ TEST(TriggerEngineTest, WindowsThatOverlapCountAPacketInEach) {
   EXPECT_EQ(events[1], (Windows{{10, 3}, {70, 3}, {80, 2}, {90, 1}, {100, 0}}));
 }
 
-// A pane's memory is used again once no window needs it, and a group is found in panes that are far apart.
+// A pane's memory is reused once no window needs it, and a group is found in panes that are far apart.
 TEST(TriggerEngineTest, PanesAreReleased) {
   Trigger trigger = trigger_of(1, above(value_of(Measure::kPackets), number(1)), GroupBy::source(32, 128));
   trigger.every_ns = kMs;

@@ -1,4 +1,4 @@
-// Compares the engine with a model that keeps all samples: random programs and traffic of both families.
+// Compares the engine, on random programs and traffic of both address families, with a model that keeps all samples.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -118,7 +118,7 @@ void expect_every_packet_counted(const Recorder& recorder, const Input& input) {
   for (const uint64_t count : packets) EXPECT_EQ(count, input.samples.size());
 }
 
-// Returns the model's events.
+// Fails the test unless the recorded events are those of the model, which it returns.
 std::map<Occasion, Expected> expect_equal(const Input& input, const Recorder& recorder) {
   auto expected = expected_events(input.triggers, input.samples, input.tcp, input.until_ns);
   const auto reported = by_occasion(recorder.events, EventScope::kRest);
@@ -177,7 +177,7 @@ TEST(TriggerOracle, WindowsThatOverlapAreTheModels) {
   EXPECT_GT(overlapping, 100u) << "too few cases were tested";
 }
 
-// Groups without packets meet conditions with `<`, as long as they are remembered or named.
+// Groups without packets meet conditions with `<`, as long as they are stored or named.
 TEST(TriggerOracle, SilentGroupsAreTheModels) {
   size_t silent = 0;
   for (uint32_t seed = 0; seed < seeds(150) && !::testing::Test::HasFailure(); ++seed) {
@@ -248,7 +248,7 @@ TEST(TriggerOracle, BurstsLieBetweenTheirBounds) {
   EXPECT_GT(certain, 100u);
 }
 
-// The values of sketches are exact up to their bounds.
+// Sketches are exact up to their capacity.
 TEST(TriggerOracle, DistinctValuesAndQuantilesAreTheModels) {
   size_t events = 0;
   for (uint32_t seed = 0; seed < seeds(100) && !::testing::Test::HasFailure(); ++seed) {
@@ -272,7 +272,8 @@ TEST(TriggerOracle, DistinctValuesAndQuantilesAreTheModels) {
   EXPECT_GT(events, 1000u / kSeedDivisor) << "too few cases were tested";
 }
 
-// Beyond the bounds of sketches, the value lies between the event's bounds; for distinct values, in 95 of 100 cases.
+// Beyond the capacity for exact values, the value lies between the event's bounds; for distinct values, in 95 % of
+// cases.
 TEST(TriggerOracle, EstimatesHaveTheStatedError) {
   size_t estimates = 0, outside = 0, quantiles = 0;
   for (uint32_t seed = 0; seed < seeds(5) && !::testing::Test::HasFailure(); ++seed) {
@@ -331,7 +332,7 @@ TEST(TriggerOracle, EstimatesHaveTheStatedError) {
   EXPECT_LE(outside, estimates / 5);
 }
 
-// Without memory for sketches, nothing certain is wrong, and each true event is reported with bounds.
+// Without memory for sketches, no certain event is wrong, and each true one is reported with bounds.
 TEST(TriggerOracle, SketchesWithoutMemoryAreBounded) {
   size_t certain = 0, bounded = 0, missed = 0;
   for (uint32_t seed = 0; seed < seeds(100) && !::testing::Test::HasFailure(); ++seed) {
@@ -374,7 +375,7 @@ TEST(TriggerOracle, SketchesWithoutMemoryAreBounded) {
   EXPECT_GT(missed, 1000u / kSeedDivisor) << "values without memory are counted";
 }
 
-// If only few groups fit, nothing certain is wrong, and nothing true is left out: the rest reports it.
+// If only few groups fit, no certain event is wrong, and no true one is missing: an event with scope kRest covers it.
 TEST(TriggerOracle, GroupsWithoutRoomAreBounded) {
   size_t in_rest = 0, certain = 0;
   for (uint32_t seed = 0; seed < seeds(200) && !::testing::Test::HasFailure(); ++seed) {

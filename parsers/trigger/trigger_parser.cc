@@ -37,7 +37,7 @@ class QueryTriggers final : public trigger::EventSink {
         lane_(shared_->join()),
         tcp_window_ns_(shared_->tcp_window_ns()) {}
 
-  // The last accepted value of SharedTriggers::tcp_window_ns().
+  // Returns the last accepted value of SharedTriggers::tcp_window_ns().
   int64_t tcp_window_ns() const { return tcp_window_ns_; }
   // Returns true if the value has changed. The caller must then supply facts for the new window.
   bool accept_tcp_window() {
@@ -48,7 +48,7 @@ class QueryTriggers final : public trigger::EventSink {
     return true;
   }
 
-  // The program that counts.
+  // Returns the program in which the lane counts.
   const Program& program() const { return shared_->program(lane_); }
 
   void add(const Sample& sample, const TcpFacts& tcp, Emitter& out) {
@@ -78,7 +78,7 @@ class QueryTriggers final : public trigger::EventSink {
     pass(until_ns);
   }
 
-  // The next end of a window that has packets, or may have packets of another lane.
+  // Returns the next end of a window that has packets, or may have packets of another lane.
   int64_t due_ns() const {
     int64_t due_ns = INT64_MAX;
     if (latest_ns_ == INT64_MIN && shared_->has_one_lane()) return due_ns;
@@ -90,7 +90,7 @@ class QueryTriggers final : public trigger::EventSink {
     return due_ns;
   }
 
-  // The lane that sweeps loses packets only if another one is too far behind.
+  // With several lanes, packets are lost only if one lane is too far behind the others.
   void on_window(const trigger::WindowReport& report) override {
     out_->lose(LossReason::kParserMemoryFull,
                report.suppressed_events + report.untracked_alerts + report.untracked_groups + report.missed_values +
@@ -131,7 +131,7 @@ class QueryTriggers final : public trigger::EventSink {
     out_ = &out;
     if (count_ > 0) latest_ns_ = std::max(latest_ns_, samples_[count_ - 1].time_ns);
     const std::span<const Sample> samples(samples_.data(), count_);
-    // The program may have been replaced by one that needs them.
+    // The program may have been replaced by one that needs TcpFacts.
     const std::span<const TcpFacts> tcp(tcp_.data(), tcp_window_ns_ == SharedTriggers::kNoTcp ? 0 : count_);
     shared_->process(lane_, samples, tcp, this);
     count_ = 0;
@@ -193,7 +193,7 @@ class TriggerParser final : public Parser {
     }
   }
 
-  // Windows consist of whole intervals, so all that end by this time are complete.
+  // Windows consist of whole intervals, so all windows that end by this time are complete.
   void on_interval(int64_t end_ns, Emitter& out) override {
     for (const uint32_t query : SetBits(queries_)) {
       if (of_query_[query]->accept_tcp_window()) supply_tcp(query, of_query_[query]->tcp_window_ns());

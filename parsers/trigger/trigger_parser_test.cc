@@ -32,7 +32,7 @@ Trigger bytes_above(double bytes, const GroupBy& group = GroupBy::source(32, 128
   return trigger;
 }
 
-// The same condition, in a form that is tested only at the window's end.
+// Returns the same trigger with a condition in a form that is tested only at the window's end.
 Trigger bytes_above_at_end(double bytes, const GroupBy& group = GroupBy::source(32, 128), int64_t every_ns = 10 * kMs) {
   Trigger trigger = bytes_above(bytes, group, every_ns);
   trigger.when = apply(Op::kAnd, trigger.when, above(value_of(Measure::kPackets), number(0)));
@@ -46,12 +46,12 @@ void set(Harness* harness, std::vector<Trigger> triggers, uint32_t query = 0) {
   harness->engine().set_triggers(0, query, std::move(program));
 }
 
-// The value, without decimals.
+// Returns the value without decimals.
 std::string value_of(const tapline::testing::Tuple& tuple) {
   return std::to_string(std::llround(std::stod(tuple["value"])));
 }
 
-// Milliseconds since kStart.
+// Returns the group, value and window of each tuple, in milliseconds since kStart.
 Lines windows(const Harness& harness) {
   Lines lines;
   for (const auto& tuple : harness.tuples()) {
@@ -242,7 +242,7 @@ TEST(TriggerParser, FactsAboutConnectionsCountForTheClient) {
   EXPECT_GE(std::stoll(values.at("2 src_ip=10.0.0.1")), 5 * kMs);
 }
 
-// The client acknowledges in the second window what the server sent in the first one: so nothing is left
+// The client acknowledges in the second window what the server sent in the first one, so nothing is left
 // unacknowledged.
 TEST(TriggerParser, AnAckCountsForTheConnectionsClient) {
   Conversation conversation;
@@ -302,7 +302,7 @@ TEST(TriggerParser, AnAlertLastsAsLongAsAConditionOnOtherValues) {
     conversation.client(std::string(bytes, 'x'));
   }
   Trigger trigger = bytes_above(800);
-  // Ends with a window of less than 400 B of payload.
+  // An alert ends with a window of less than 400 B of payload.
   trigger.clear = apply(Op::kAnd, apply(Op::kGreaterEqual, value_of(Measure::kPackets), number(1)),
                         apply(Op::kGreaterEqual, value_of(Measure::kPayloadBytes), number(400)));
   Harness harness(Lines{"trigger"});

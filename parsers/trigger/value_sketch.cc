@@ -10,7 +10,7 @@
 
 namespace tapline::trigger {
 
-// Negative values have their lower 63 bits inverted, so that numbers sort like values.
+// Inverts the lower 63 bits of negative values, so that numbers sort like values.
 int64_t ValueSketch::number_of(double value) {
   const auto bits = std::bit_cast<int64_t>(value + 0.0);  // -0 becomes 0
   return (bits ^ (bits >> 63 & std::numeric_limits<int64_t>::max())) - 1;

@@ -10,12 +10,13 @@
 namespace tapline::trigger {
 
 // Counts how often each value occurred. Sketches can be merged, and the order of values does not matter. Equals the
-// stream job's ValueCounts (aggregates/distribution): counts are exact for up to kExact distinct values; beyond that,
-// cells double in width whenever there would be more of them. All zeros is an empty sketch.
+// stream job's ValueCounts (aggregates/distribution): counts are exact for up to kExact distinct values. Beyond that,
+// ranges of values (cells) are counted, and all cells double in width whenever there would be more than kExact. All
+// zeros is an empty sketch.
 //
-// A cell's number is the bits of its values, in an order that sorts like the values, minus 1 and without the last
-// `shift` bits: the cell contains the values above its lower end, up to and including its upper end. Its block is a
-// hash table of cells that grows up to 64 KiB.
+// A cell's number is its values' bits, transformed so that they sort like the values, minus 1 and without the lowest
+// `shift` bits. The cell contains the values above its lower end, up to and including its upper end. The sketch's block
+// is a hash table of cells that grows up to 64 KiB.
 class ValueSketch {
  public:
   static constexpr uint32_t kExact = 2048;
@@ -24,7 +25,8 @@ class ValueSketch {
   void add(double value, SketchMemory* memory) { add_cell(number_of(value) >> shift_, 1, memory); }
   void merge(const ValueSketch& added, SketchMemory* memory);
 
-  // As QuantileSearch, which is for several sketches and can be interrupted. Takes about 20 us for kExact cells.
+  // Returns the same as QuantileSearch, which handles several sketches and can be interrupted. Takes about 20 us for
+  // kExact cells.
   Interval quantile(double share) const;
   void give_back(SketchMemory* memory);
 
@@ -32,15 +34,15 @@ class ValueSketch {
     int64_t number;
     uint64_t count;  // 0: the slot is empty
   };
-  // All slots of the hash table.
+  // Returns all slots of the hash table.
   std::span<const Cell> cells() const { return slots(); }
   uint8_t shift() const { return shift_; }
-  // Values that had no memory.
+  // Returns the number of values that had no memory.
   uint64_t missed() const { return missed_; }
-  // Bounds of the values in this cell of a sketch with this shift.
+  // Returns bounds of the values in this cell of a sketch with this shift.
   static double low(int64_t number, uint8_t shift);
   static double high(int64_t number, uint8_t shift);
-  // Widens the bounds to contain the values in these of its cells.
+  // Widens the bounds to contain the values in these cells of the sketch.
   void widen(std::span<const Cell> cells, Interval* bounds) const;
 
  private:

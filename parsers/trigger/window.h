@@ -65,7 +65,7 @@ class Window {
 
   // Marks the first counter of a group that is in `reached`, or that need not be tested again in this window.
   static constexpr uint64_t kListed = UINT64_MAX;
-  // Adds the group to `reached`. If there is no room, one of its next packets tries again.
+  // Adds the group to `reached`. If there is no room, a later packet of the group tries again.
   void list(GroupTable::Entry* first) {
     if (reached.size() == kMaxReached) return;
     reached.push_back(groups_->number_of(*first));
@@ -75,16 +75,16 @@ class Window {
   std::optional<GroupTable>& groups() { return groups_; }
   const std::optional<GroupTable>& groups() const { return groups_; }
 
-  // The exemplars by place in touched_cells(); samples have the number of their cell.
+  // Returns the exemplars, by index in touched_cells(). Samples have the number of their cell.
   const Exemplars& cell_exemplars() const { return cell_exemplars_; }
   Exemplars& cell_exemplars() { return cell_exemplars_; }
-  // The exemplars by number of the counter in groups(), if the channel has groups. Groups that are whole flows have no
-  // first flow.
+  // Returns the exemplars, by number of the counter in groups(), if the channel has groups. Groups that are whole flows
+  // have no first flow.
   const std::optional<Exemplars>& group_exemplars() const { return group_exemplars_; }
   std::optional<Exemplars>& group_exemplars() { return group_exemplars_; }
 
-  // The sketches, if triggers of the channel use any: for each cell whose counter() was called, and for groups by
-  // number of the counter.
+  // Returns the sketches, if triggers of the channel use any: by cell, once counter() was called for it, and by number
+  // of the counter for groups.
   std::optional<WindowSketches>& sketches() { return sketches_; }
   const std::optional<WindowSketches>& sketches() const { return sketches_; }
 
@@ -154,18 +154,18 @@ class WindowRing {
 
   // Functions for the thread that counts.
 
-  // The next window, which is cleared; null while all are in use.
+  // Returns the next window, which is cleared, or null while all are in use.
   Window* free_window() const {
     const uint64_t closed = closed_.load(std::memory_order_relaxed);
     return closed - released_.load(std::memory_order_acquire) < windows_.size() ? at(closed) : nullptr;
   }
-  // True if another window can follow the open one.
+  // Returns true if another window can follow the open one.
   bool has_next() const {
     const uint64_t used = closed_.load(std::memory_order_relaxed) + 1 - released_.load(std::memory_order_acquire);
     return used < windows_.size();
   }
   uint64_t closed() const { return closed_.load(std::memory_order_relaxed); }
-  // The number of closed windows, starting with the first, that are no longer needed or referenced.
+  // Returns the number of closed windows, starting with the first, that are no longer needed or referenced.
   uint64_t released() const { return released_.load(std::memory_order_acquire); }
   // Closes the window that free_window() returned.
   void close() { closed_.store(closed_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
@@ -176,15 +176,15 @@ class WindowRing {
 
   // Functions for the thread that sweeps, which reads passed_ns() first: a window is closed before it is passed.
 
-  // kNever if counting has not begun.
+  // Returns kNever if counting has not begun.
   int64_t passed_ns() const { return passed_ns_.load(std::memory_order_acquire); }
   int64_t started_ns() const { return started_ns_.load(std::memory_order_relaxed); }
-  // The closed window that follows the `skipped` oldest ones, or null.
+  // Returns the closed window that follows the `skipped` oldest ones, or null.
   Window* closed_window(uint64_t skipped) const {
     const uint64_t number = released_.load(std::memory_order_relaxed) + skipped;
     return number < closed_.load(std::memory_order_acquire) ? at(number) : nullptr;
   }
-  // Null if there is none.
+  // Returns null if no window is closed.
   Window* oldest_closed() const { return closed_window(0); }
   Window* newest_closed() const {
     const uint64_t closed = closed_.load(std::memory_order_acquire);

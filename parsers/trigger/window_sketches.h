@@ -25,7 +25,7 @@ union Sketch {
 // triggers of the counter's cell use take memory. Not thread-safe.
 class WindowSketches {
  public:
-  // Has room for the counters of this many cells and groups, and for `bytes` of values.
+  // Allocates room for the counters of this many cells and groups, and for `bytes` of values.
   WindowSketches(SketchKinds kinds, uint32_t cells, uint32_t groups, size_t bytes)
       : kinds_(kinds),
         record_(static_cast<size_t>(std::popcount(kinds))),
@@ -33,12 +33,12 @@ class WindowSketches {
         groups_(groups * record_ * sizeof(Sketch)),
         memory_(bytes) {}
 
-  // The sketches of a cell's counter, in the order of their bits.
+  // Returns the sketches of a cell's counter, in the order of their bits.
   Sketch* of_cell(uint32_t cell) const { return reinterpret_cast<Sketch*>(cells_.data()) + cell * record_; }
   Sketch* of_group(uint32_t number) const { return reinterpret_cast<Sketch*>(groups_.data()) + number * record_; }
-  // Call it when the counter is new in the window.
+  // Clears the counter's sketches. Call it when the counter is new in the window.
   void begin(Sketch* counter) const { std::memset(counter, 0, record_ * sizeof(Sketch)); }
-  // The place of a kind among the sketches of a counter.
+  // Returns the index of a kind among the sketches of a counter.
   static size_t place(SketchKinds all, SketchKinds kind) {
     return static_cast<size_t>(std::popcount(static_cast<SketchKinds>(all & (kind - 1))));
   }
@@ -46,7 +46,7 @@ class WindowSketches {
   // Adds the packet to the counter's sketches of these kinds. REQUIRES: windows that are swept together use one hasher.
   void add(Sketch* counter, SketchKinds kinds, const Sample& sample, const TcpFacts& tcp, const GroupHasher& hasher);
 
-  // Values that had no memory.
+  // Returns the number of values that had no memory.
   uint64_t missed() const { return memory_.missed(); }
   void clear() { memory_.clear(); }
   void populate(size_t bytes) const;

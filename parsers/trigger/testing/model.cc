@@ -88,7 +88,7 @@ void add(const Sample& sample, const TcpFacts& tcp, int64_t time_ns, Counted* co
   counted->packets.emplace_back(time_ns, sample.bytes);
 }
 
-// The exact maximum of bytes in (t - span, t] over the times t of all packets.
+// Returns the exact maximum of bytes in (t - span, t] over the times t of all packets.
 double burst_of(const Counted& counted, int64_t span_ns) {
   double max = 0;
   for (const auto& [end, ignored] : counted.packets) {
@@ -100,7 +100,7 @@ double burst_of(const Counted& counted, int64_t span_ns) {
   return max;
 }
 
-// The smallest value that this share of all values does not exceed.
+// Returns the smallest value that this share of all values does not exceed.
 std::optional<double> quantile_of(std::vector<double> values, double share) {
   if (values.empty()) return std::nullopt;
   std::sort(values.begin(), values.end());
@@ -147,7 +147,7 @@ bool compared(Op op, std::optional<double> a, std::optional<double> b) {
   return op == Op::kGreater ? *a > *b : op == Op::kGreaterEqual ? *a >= *b : op == Op::kLess ? *a < *b : *a <= *b;
 }
 
-// Sets *value to the left side of the first comparison.
+// Returns true if the condition holds, and sets *value to the left side of the first comparison.
 bool holds(const Expression& expression, const Counted& counted, int64_t burst_ns, double* value) {
   std::array<std::optional<double>, Condition::kMaxDepth> stack;
   size_t size = 0;
@@ -176,14 +176,16 @@ bool holds(const Expression& expression, const Counted& counted, int64_t burst_n
   return *stack[0] != 0;
 }
 
-// More packets can't make it false. Excludes minima, and bytes that ACKs subtract, as both fall, and quantiles.
+// Returns true if more packets can't make the condition false. Excludes minima and unacknowledged bytes, which may
+// fall, and quantiles.
 bool is_rising(const Expression& expression) {
   const Measure measure = expression[0].measure;
   if (measure == Measure::kMinRttNs || measure == Measure::kUnackedBytes || is_quantile(measure)) return false;
   return expression.size() == 3 && (expression[2].op == Op::kGreater || expression[2].op == Op::kGreaterEqual);
 }
 
-// Once a packet makes the trigger's conditions true, they stay true until the end of the window, which is long.
+// Returns true if the trigger's windows are long, and its conditions stay true until the window's end once a packet has
+// made them true.
 bool fires_early(const Trigger& trigger) {
   const bool overlaps = trigger.window_ns > trigger.every_ns;
   if (overlaps || trigger.every_ns <= Program::kLongWindowNs || !is_rising(trigger.when)) return false;
@@ -217,7 +219,7 @@ struct Alert {
   bool in_force = false;
 };
 
-// The values that met the condition, with their times.
+// Returns the values that met the condition, with their times.
 std::vector<std::pair<int64_t, double>> risen(const Trigger& trigger, const Expression& condition, const Counted& all,
                                               std::span<const Sample> samples, std::span<const TcpFacts> tcp) {
   std::vector<std::pair<int64_t, double>> values;
@@ -237,7 +239,7 @@ using Windows = std::map<int64_t, Counted>;
 
 int64_t window_of(const Trigger& trigger) { return trigger.window_ns == 0 ? trigger.every_ns : trigger.window_ns; }
 
-// The start of the first window that ends after a time.
+// Returns the start of the first window that ends after a time.
 int64_t first_after(const Trigger& trigger, int64_t time_ns) {
   return (time_ns / trigger.every_ns + 1) * trigger.every_ns - window_of(trigger);
 }
@@ -260,9 +262,9 @@ std::map<ModelKey, Windows> count(const Trigger& trigger, std::span<const Sample
   return groups;
 }
 
-// Calls test(start, counted) for the windows of a group in which its conditions may be true, in order. A group without
-// packets in a window has the counts 0 there, if it is named (or the trigger has no groups), or if it had packets in
-// one of the last 1,000 windows.
+// Calls test(start, counted) for the windows of a group in which its conditions may be true, in order. A window without
+// packets of the group is visited with counts of 0 if the group is named (or the trigger has no groups), or if it had
+// packets in one of the last 1,000 windows.
 template <typename Test>
 void visit_windows(const Trigger& trigger, const Windows& windows, bool is_named, int64_t first_ns, int64_t until_ns,
                    Test test) {

@@ -15,7 +15,7 @@
 
 namespace tapline::trigger::testing {
 
-// Fails the test if the triggers are invalid.
+// Compiles the triggers. Fails the test if they are invalid.
 std::shared_ptr<const Program> program_of(const std::vector<Trigger>& triggers);
 
 // Records from which time on each program counts.
@@ -41,17 +41,18 @@ struct Version {
 void add_versions(const SwapRecorder& recorder, const std::map<const Program*, std::vector<Trigger>>& offered,
                   std::vector<Version>* versions);
 
-// The events of each trigger, in each run of versions that contain it.
+// Returns the events of each trigger, in each run of versions that contain it.
 std::map<Occasion, Expected> expected_events(const std::vector<Version>& versions, const std::vector<Sample>& samples,
                                              const std::vector<TcpFacts>& tcp, int64_t until_ns);
 
-// The recorded events. Fails the test if one was reported twice.
+// Returns the recorded events. Fails the test if one was reported twice.
 std::map<Occasion, Event> reported_events(const Recorder& recorder);
 
-// Fails the test for each occasion that only one of them has.
+// Fails the test for each occasion that only one of the maps contains.
 void expect_same_occasions(const std::map<Occasion, Event>& reported, const std::map<Occasion, Expected>& expected);
 
-// A random part of the triggers, in another order, so that their bits and channels differ from program to program.
+// Returns a random part of the triggers, in another order, so that their bits and channels differ from program to
+// program.
 std::vector<Trigger> some_of(std::vector<Trigger> triggers, std::mt19937* random);
 
 }  // namespace tapline::trigger::testing
