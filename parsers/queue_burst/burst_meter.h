@@ -13,7 +13,7 @@
 
 namespace tapline {
 
-// Reports the busy periods of one queue in which packets waited too long, with the flows that caused it. Not
+// Reports the busy periods of one queue in which packets waited too long, with the flows that caused the waits. Not
 // thread-safe.
 class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
  public:
@@ -44,7 +44,7 @@ class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
     input_.finish();
     contents_.finish();
   }
-  // A burst ends when the queue is empty, even if no packet follows.
+  // Emits the bursts that ended in the interval. A burst ends when the queue is empty, even if no packet follows.
   void close_interval(const std::string& queue, uint64_t queries, Emitter& out);
   bool pending() const { return !input_.idle() || contents_.in_burst(); }
 

@@ -33,7 +33,7 @@ TEST(QueueDepth, ReportsTheFullestMomentAndTheWaits) {
       harness.lines({"queue", "queue_bytes", "queue_packets", "flows_in_queue", "min_delay_ns", "max_delay_ns",
                      "packets", "bytes", "lost", "never_came", "ambiguous", "error_bytes", "offset_ns"}),
       (std::vector<std::string>{"s1:2 0 0 0 0 0 1 1000 0 0 0 0 0", "s1:2 6000 6 2 40000 260000 12 12000 0 0 0 0 0"}));
-  // Packet i waits for 40 (i + 1) - 20 i µs, and finds the packets since number ceil(i / 2) - 1 or 0.
+  // Packet i waits for 40 (i + 1) - 20 i µs, and finds the packets from number max(ceil(i / 2) - 1, 0) on.
   EXPECT_EQ(harness.tuples()[1]["mean_delay_ns"], "150000");
 }
 

@@ -140,7 +140,7 @@ TEST(TelemetryQueues, TapsOfAQueueShowNoHops) {
   EXPECT_EQ(packets, (std::map<std::string, uint64_t>{{"7:3", 1}, {"9:1.2", 1}, {"s1:2", 1}}));
 }
 
-// A queue parser that shows its statistics.
+// A queue parser that exposes its statistics.
 class Depths final : public queues::QueueParser<DepthMeter> {
  public:
   const Schema& schema() const override { return schema_; }

@@ -240,7 +240,7 @@ struct Crossing {
   uint32_t bytes = 0;
 };
 
-// The switch tags the packets that it sends.
+// Returns the packet as the switch sends it, with a VLAN tag.
 Frame tagged(const Frame& frame, int64_t time_ns) {
   Frame copy = frame;
   const uint8_t tag[4] = {0x81, 0, 0, 102};
@@ -263,7 +263,8 @@ TappedCapture tap(std::vector<Frame> capture) {
   for (const Frame& frame : capture) total_bytes += frame.raw().wire_bytes;
   const int64_t begin_ns = capture.front().time_ns;
   const auto span_ns = static_cast<double>(capture.back().time_ns - begin_ns);
-  // The parser follows the taps' constant difference over ten seconds.
+  // The parser measures the offset between the taps in windows of ten seconds, so the capture is compressed to fit into
+  // one.
   const double scale = std::min(1.0, 9e9 / span_ns);
   const double ns_per_byte = 0.6 * span_ns * scale / static_cast<double>(total_bytes);
   TappedCapture tapped;
@@ -289,7 +290,8 @@ TappedCapture tap(std::vector<Frame> capture) {
   return tapped;
 }
 
-// The expected result for each packet: by delay, bytes of the flow and bytes in the queue. Several may coincide.
+// Returns the expected result for each packet, by delay, bytes of the flow and bytes in the queue. Several packets may
+// have the same key.
 std::multimap<std::string, size_t> answers_of(const std::vector<Crossing>& crossings) {
   std::multimap<std::string, size_t> answers;
   size_t begin = 0;

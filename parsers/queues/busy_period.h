@@ -8,15 +8,15 @@
 
 namespace tapline::queues {
 
-// Attributes to flows the waits of a busy period's victims: the packets that waited for victim_delay_ns or more. A busy
-// period lasts from a packet that finds the queue empty to the next one that does. Not thread-safe.
+// Attributes the waits of a busy period's victims, which are the packets that waited for victim_delay_ns or more, to
+// flows. A busy period lasts from a packet that finds the queue empty to the next one that does. Not thread-safe.
 //
 //   direct     left while the victim waited
 //   indirect   left in the busy period before the victim arrived
 //   original   raised the queue to a level that still existed when the victim arrived
 //
 // Each is a sum of bytes over the victims. The direct culprits of one victim are the contents of the queue that it
-// found, and so are the original ones, counted by level instead of by packet: over all flows, both sums are equal.
+// found. So are the original ones, but counted by level instead of by packet, so both sums are equal over all flows.
 //
 //   levels_   bottom ─▶ top: the flow that raised the queue by this many bytes. An arriving packet truncates them to
 //             the queue that it finds, then adds its bytes.
@@ -37,7 +37,7 @@ class BusyPeriod {
     int64_t max_ns = 0, sum_ns = 0;
   };
 
-  // Starts a new period after `bytes_before` bytes left: all sums are 0. REQUIRES: the window is empty.
+  // Starts a new period, with all sums 0, after `bytes_before` bytes have left. REQUIRES: the window is empty.
   void restart(uint64_t bytes_before) {
     ++period_;
     begin_ = bytes_before;
@@ -47,7 +47,7 @@ class BusyPeriod {
     flows_.clear();
   }
 
-  // Called when the window gains or loses a departure.
+  // To be called when the window gains or loses a departure.
   void entered(const DepartureLog::Departure& departure) {
     OfFlow& flow = of(departure.flow);
     flow.direct.add(departure.bytes, victims_);
@@ -68,7 +68,7 @@ class BusyPeriod {
   // true if that is victim_delay_ns or more.
   void arrive(uint32_t flow, uint32_t bytes, uint64_t found_bytes, int64_t delay_ns, bool victim) {
     truncate(found_bytes);
-    // Packets whose arrival no tap saw have raised the queue, too.
+    // Packets whose arrival no tap saw also added to the queue's depth.
     if (depth_ < found_bytes) raise(FlowTable::kOthers, found_bytes - depth_);
     victims_ += victim;
     raise(flow, bytes);
@@ -79,7 +79,7 @@ class BusyPeriod {
   }
 
   uint64_t victims() const { return victims_; }
-  // The flows of the period, without duplicates.
+  // Returns the flows of the period, without duplicates.
   const std::vector<uint32_t>& flows() const { return flows_; }
   Culprit culprit(uint32_t flow) const {
     const OfFlow& own = of_flow_[flow];

@@ -1,5 +1,5 @@
 // Compares the exact contents with an evaluator that follows the definitions packet by packet. TAPLINE_RANDOM_QUEUES is
-// the number of random queues (10,000).
+// the number of random queues (default: 10,000).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ struct Truth {
   std::map<uint64_t, uint64_t> of_flow;
 };
 
-// ConQuest, definition 3.1: packets that left before packet i, but not before from_ns. A link sends one packet at a
-// time, so among departures with the same time, the first in order left first.
+// Evaluates ConQuest, definition 3.1: the contents are the packets that left before packet i, but not before from_ns. A
+// link sends one packet at a time, so among departures with the same time, the first in order left first.
 Truth evaluate(const std::vector<Passage>& passages, size_t i, int64_t from_ns) {
   Truth truth;
   for (size_t j = 0; j < i; ++j) {
@@ -123,7 +123,7 @@ TEST(QueueContents, EqualTheDefinitionWherePacketsOvertake) {
   }
 }
 
-// The flow that the link served at each moment of each packet's wait.
+// Returns for how long the link served each flow while packets waited, summed over all packets.
 std::map<uint64_t, uint64_t> blame_of(const std::vector<Passage>& passages, uint64_t* unknown_ns) {
   std::map<uint64_t, uint64_t> blamed_ns;
   for (size_t i = 0; i < passages.size(); ++i) {

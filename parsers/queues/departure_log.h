@@ -25,8 +25,8 @@ class DepartureLog {
   bool full() const { return end_ - first_ + 1 >= max_packets_; }
   const Departure& operator[](uint64_t number) const { return ring_[number & mask_]; }
 
-  // The time when the link became free for this packet, because the previous packet departed. `first_start_ns` of
-  // push() is the start of the first packet.
+  // Returns the time when the link became free for this packet, because the previous packet departed. For the first
+  // packet, this is `first_start_ns` of push().
   int64_t start_ns(uint64_t number) const { return (*this)[number - 1].time_ns; }
 
   // REQUIRES: !full(); time_ns is not below the time of the previous departure.
@@ -37,7 +37,7 @@ class DepartureLog {
   }
   void pop_front() { ++first_; }
 
-  // The number of the first departure at this time or later.
+  // Returns the number of the first departure at this time or later.
   uint64_t at_or_after(int64_t time_ns) const {
     uint64_t low = first_, high = end_;
     while (low < high) {
@@ -52,7 +52,7 @@ class DepartureLog {
   }
   int64_t service_ns(uint64_t number) const { return (*this)[number].time_ns - start_ns(number); }
 
-  // The bytes that left between two times, as far as the log reaches back.
+  // Returns the bytes that left between two times, as far as the log reaches back.
   uint64_t bytes_between(int64_t from_ns, int64_t to_ns) const {
     return bytes_before(at_or_after(to_ns)) - bytes_before(at_or_after(from_ns));
   }

@@ -31,7 +31,7 @@ class StampDelay {
     current_ns_ = std::max(current_ns_, late_ns);
   }
 
-  // The longest delay; 0 before the first sample.
+  // Returns the longest delay, or 0 before the first sample.
   int64_t longest_ns() const { return std::max(current_ns_, previous_ns_); }
 
  private:
@@ -40,8 +40,8 @@ class StampDelay {
   int64_t current_ns_ = 0, previous_ns_ = 0;
 };
 
-// Measures within which time most packets are stamped, from the delays of packets that found the queue empty. Recent
-// delays count more.
+// Measures the time within which most packets are stamped, from the delays of packets that found the queue empty.
+// Recent delays count more.
 class UsualDelay {
  public:
   void observe(int64_t late_ns) {
@@ -51,7 +51,7 @@ class UsualDelay {
     for (uint32_t& count : counts_) total_ += count /= 2;
   }
 
-  // The power of two below which nine of ten delays are; 0 before the first sample.
+  // Returns the power of two below which nine of ten delays are, or 0 before the first sample.
   int64_t most_ns() const {
     uint32_t below = 0;
     for (size_t bits = 0; bits < counts_.size(); ++bits) {
@@ -68,8 +68,8 @@ class UsualDelay {
   uint32_t total_ = 0;
 };
 
-// Finds pauses of a link from the delays of stamps. If even the promptest of all stamps within twice the usual delay is
-// later than usual, the link has paused for that time.
+// Finds pauses of a link from the delays of stamps. If even the shortest delay of all stamps within twice the usual
+// delay is longer than usual, the link has paused for that shortest delay.
 class Pauses {
  public:
   // Returns the length of a pause that this stamp reveals, else 0.
@@ -81,7 +81,7 @@ class Pauses {
     restart();
     return least_ns > usual_ns ? least_ns : 0;
   }
-  // The next packet finds the queue empty.
+  // Starts again, because the next packet finds the queue empty.
   void restart() {
     packets_ = 0;
     least_ns_ = INT64_MAX;
@@ -102,10 +102,10 @@ class Pauses {
 //   stamped      |          |||     |      (the last three were read together)
 //   corrected    |  |  |  |         |
 //
-// The stamp is the latest time possible, and it is trusted as far as stamps are accurate: a packet that finds the queue
-// empty leaves at once, which shows how late stamps are, and no packet is corrected by more than the longest such
-// delay. So a link that was stopped for longer, by the flow control of its receiver, still shows as a queue. A shorter
-// stop shows as soon as it is certain that no stamp is prompt any more (Pauses).
+// A packet left at its stamp at the latest. A packet that finds the queue empty leaves at once, which shows how late
+// stamps are, and no packet is corrected by more than the longest such delay. So a link that its receiver's flow
+// control stopped for longer still shows as a queue. A shorter stop shows as soon as it is certain that no stamp is
+// prompt any more (Pauses).
 //
 // A packet leaves when its transmission begins. If the arrivals are exact, the link has the given speed and is never
 // stopped, the times are exact. Passages go to the sink without delay and in the same order. One per queue; not

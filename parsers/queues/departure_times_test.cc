@@ -60,8 +60,8 @@ std::vector<Passage> read_together(const std::vector<SimPacket>& packets, uint32
   return stamped;
 }
 
-// Departure times by definition: a packet leaves when it arrives, or when the link has sent all packets that arrived
-// before it.
+// Returns the departure times by definition: a packet leaves when it arrives, or when the link has sent all packets
+// that arrived before it.
 std::vector<int64_t> by_definition(const std::vector<SimPacket>& packets) {
   std::vector<int64_t> times;
   for (size_t i = 0; i < packets.size(); ++i) {
@@ -202,7 +202,7 @@ TEST(DepartureTimes, NeverMoveByMoreThanTheMaximum) {
   }
 }
 
-// The waits of packets whose departures are read together, as queue parsers measure them.
+// Returns the waits of packets whose departures are read together, as queue parsers measure them.
 std::vector<int64_t> waits_of(const std::vector<SimPacket>& packets, uint64_t speed) {
   struct Event {
     View view;

@@ -14,7 +14,7 @@ namespace tapline::queues {
 //
 // A bucket's chain is in ring order. So the oldest packet of the queue is the first in its chain, and the first match
 // is the oldest of its digest: each operation takes constant time even if all packets are equal. Digests are keyed
-// hashes, so no sender can aim different packets at one bucket. Slots are touched on use.
+// hashes, so no sender can aim different packets at one bucket. The memory of slots is touched only on use.
 template <typename Item>
 class DigestQueue {
  public:
@@ -23,7 +23,7 @@ class DigestQueue {
       : mask_(std::bit_ceil(std::max(capacity, 2u)) - 1), slots_(new Slot[mask_ + 1]), buckets_(mask_ + 1) {}
 
   bool empty() const { return head_ == tail_; }
-  // True if the ring has no slot left. Removed packets may still occupy slots.
+  // Returns true if the ring has no slot left. Removed packets may still occupy slots.
   bool full() const { return tail_ - head_ == mask_ + 1; }
   uint64_t size() const { return size_; }
 
@@ -60,7 +60,7 @@ class DigestQueue {
     return true;
   }
 
-  // The oldest packet. REQUIRES: !empty().
+  // Returns the oldest packet. REQUIRES: !empty().
   const Item& front() const { return slots_[head_ & mask_].item; }
   void pop_front() {
     const auto place = static_cast<uint32_t>(head_ & mask_);

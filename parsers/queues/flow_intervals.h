@@ -35,7 +35,7 @@ class FlowIntervals {
 
   explicit FlowIntervals(const ContentsOptions& options) : contents_(options, nullptr) {}
 
-  // Returns true if the interval keeps the passage's tag until close().
+  // Adds a passage. Returns true if the interval keeps the passage's tag until close().
   bool add(const Passage& passage) {
     const Finding finding = contents_.add(passage);
     if (finding.flow == FlowTable::kOthers) {
@@ -50,7 +50,7 @@ class FlowIntervals {
     flow.bytes += passage.bytes;
     flow.error_bytes = std::max(flow.error_bytes, finding.error_bytes);
     flow.cut |= finding.cut;
-    // Which packet waited longest is hard to predict, and copying costs less than a wrong prediction.
+    // It is hard to predict which packet waited longest, and copying costs less than a misprediction.
     const bool longest = passage.arrival_known && passage.delay_ns() >= flow.wait.delay_ns;
     Wait* const targets[] = {&ignored_, &flow.wait};
     *targets[longest] = {finding, passage.delay_ns()};
@@ -86,7 +86,7 @@ class FlowIntervals {
   uint64_t take_without_room() { return std::exchange(without_room_, 0); }
 
  private:
-  // Returns the flow's place.
+  // Adds the flow to the interval, and returns its place, from 1.
   uint32_t begin_flow(uint32_t number, const Passage& passage) {
     contents_.hold(number);
     if (count_ == active_.size()) active_.emplace_back();

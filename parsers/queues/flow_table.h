@@ -57,7 +57,7 @@ class FlowTable {
     --size_;
   }
 
-  // kOthers if the flow has no number.
+  // Returns the flow's number, or kOthers if it has none.
   uint32_t find(uint64_t key) const {
     uint64_t i = key & mask();
     while (entries_[i].flow != kOthers && !is(entries_[i], key)) i = (i + 1) & mask();
@@ -112,7 +112,7 @@ class FlowTable {
     entries_[i] = entry;
   }
 
-  // Moves later entries back, so that none is separated from its place by an empty one.
+  // Removes an entry, and moves later ones back so that no empty entry separates them from their place.
   void remove(uint64_t empty) {
     for (uint64_t i = (empty + 1) & mask(); entries_[i].flow != kOthers; i = (i + 1) & mask()) {
       const uint64_t distance = (i - entries_[i].key_low) & mask();

@@ -11,7 +11,7 @@
 
 namespace tapline::queues {
 
-// Counts the hops in packets: each one is usable, or counted under one of the reasons.
+// Numbers of hops in packets: each hop is usable, or counted under one of the reasons.
 struct HopStatistics {
   uint64_t hops = 0;
   uint64_t usable = 0;
@@ -66,7 +66,7 @@ class HopQueues {
   }
 
   uint32_t size() const { return static_cast<uint32_t>(queues_.size()); }
-  // "SWITCH-ID:PORT" or, if the switch reports a queue ID, "SWITCH-ID:PORT.QUEUE-ID".
+  // Returns "SWITCH-ID:PORT" or, if the switch reports a queue ID, "SWITCH-ID:PORT.QUEUE-ID".
   const std::string& name(uint32_t queue) const { return queues_[queue].name; }
   const HopStatistics& statistics() const { return statistics_; }
 

@@ -28,9 +28,9 @@ struct SequencerStatistics {
 // packets do not arrive at the monitor in the order in which they left the switch. One per queue; not thread-safe;
 // bounded.
 //
-// A hop waits until the queue's latest departure, plus the time since that was captured, is hold_ns later. Only times
-// of the same switch are compared with each other, so the switch's clock may differ from the monitor's. If there is no
-// room, the earliest hop is passed on immediately.
+// A hop waits until the queue's latest departure, plus the time since its capture, is hold_ns after the hop's
+// departure. Only times of the same switch are compared with each other, so the switch's clock may differ from the
+// monitor's. If there is no room, the earliest hop is passed on immediately.
 //
 //   hops_   a heap; earliest departure first, copies next to each other
 class HopSequencer {
@@ -38,7 +38,8 @@ class HopSequencer {
   HopSequencer(const SequencerOptions& options, MatchSink* sink)
       : options_{options.hold_ns, std::max(options.max_hops, 1u)}, sink_(sink) {}
 
-  // view.time_ns is the departure; captured_ns is the monitor's time of the packet, and may run slightly backwards.
+  // Adds a hop. view.time_ns is its departure; captured_ns is the monitor's time of the packet, which may run slightly
+  // backwards.
   void add(const View& view, int64_t arrival_ns, int64_t captured_ns) {
     ++statistics_.hops;
     now_ns_ = std::max(now_ns_, captured_ns);
@@ -65,9 +66,9 @@ class HopSequencer {
     while (!hops_.empty()) pass_first();
   }
 
-  // True if no hop is waiting: packets of all earlier hops have been captured, or will be too late.
+  // Returns true if no hop is waiting: packets of all earlier hops have been captured, or will be too late.
   bool idle() const { return hops_.empty(); }
-  // True if the latest departure is so long ago that any earlier hop would have been captured by now.
+  // Returns true if the latest departure is so long ago that any earlier hop would have been captured by now.
   bool quiet() const { return idle() && now_ns_ - latest_captured_ns_ >= options_.hold_ns; }
   const SequencerStatistics& statistics() const { return statistics_; }
 

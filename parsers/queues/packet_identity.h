@@ -9,8 +9,8 @@
 
 namespace tapline::queues {
 
-// True if a number in the packet distinguishes it from all others that its sender sent within a queue's delay: the IPv4
-// identification (Linux sets 0 if it does not guarantee a unique one), or the sequence number of TCP data. A
+// Returns true if a number in the packet distinguishes it from all others that its sender sent within a queue's delay:
+// the IPv4 identification (Linux sets 0 if it does not guarantee a unique one), or the sequence number of TCP data. A
 // retransmission with equal bytes follows a round trip later, when packets that left after the original have shown that
 // the original was lost.
 inline bool is_identified(const Packet& packet) {

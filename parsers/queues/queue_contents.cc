@@ -83,7 +83,8 @@ void QueueContents::make_room() {
   if (bursts_ != nullptr) period_.left(log_[number]);
 }
 
-// Returns the most bytes that the link sends in a time, with those that it sent of the first packet before.
+// Returns the maximum number of bytes that the link sends in this time, plus a packet's length, because part of the
+// first packet may have been sent before.
 uint64_t QueueContents::most_sent(int64_t time_ns) const {
   const double bytes_per_ns = static_cast<double>(options_.link_bits_per_second) / 8e9;
   return static_cast<uint64_t>(static_cast<double>(time_ns) * bytes_per_ns) + longest_packet_bytes_;
@@ -158,7 +159,7 @@ void QueueContents::close_period() {
   burst_ = {};
 }
 
-// A flow keeps its number until its sums are reported.
+// Adds references to the period's flows, so that each keeps its number until its sums are reported.
 void QueueContents::hold_period_flows() {
   while (blamed_before_ns_.size() < period_.flows().size()) {
     const uint32_t flow = period_.flows()[blamed_before_ns_.size()];

@@ -114,7 +114,7 @@ class QueueContents {
 
  private:
   void make_room();
-  // True if the packets that a packet waited for differ from those of its window.
+  // Returns true if the packets that a packet waited for differ from those of its window.
   bool separate_waits() const { return options_.across_classes_decay_ns > 0; }
   void move(int64_t from_ns, int64_t arrival_ns, uint64_t end);
   void entered(QueueFlow& flow, uint64_t number);

@@ -75,7 +75,7 @@ class QueueParser : public Parser {
     }
   }
 
-  // Counts of usable hops, and of unusable ones by reason.
+  // Returns the counts of usable hops, and of unusable ones by reason.
   const HopStatistics& hop_statistics() const { return hops_.statistics(); }
 
   void on_interval(int64_t end_ns, Emitter& out) override {

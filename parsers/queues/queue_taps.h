@@ -44,7 +44,7 @@ class QueueTaps {
 
   Place of(const Packet& packet) const { return places_[packet.tap]; }
   uint32_t size() const { return static_cast<uint32_t>(names_.size()); }
-  // The queue's name, "SWITCH:PORT". REQUIRES: a packet of the queue has been seen.
+  // Returns the queue's name, "SWITCH:PORT". REQUIRES: a packet of the queue has been seen.
   std::string name(uint32_t queue) const {
     return later_[queue] == nullptr ? names_[queue] : later_[queue]->switch_name + ":" + later_[queue]->port;
   }

@@ -15,7 +15,7 @@
 //   hops       HopSequencer from hops as telemetry reports them, captured up to 1 ms out of order, then contents
 //   sketch     Snapshots, h=4, R=2, C=2048, written and read
 //
-// Packets of 700 bytes leave a 10 Gb/s queue of about 1,000 of them; their flows are random.
+// Packets of 700 bytes leave a 10 Gb/s queue of about 1,000 packets; their flows are random.
 #include <time.h>
 
 #include <algorithm>
@@ -103,7 +103,7 @@ std::vector<ReportedHop> hops_of(const std::vector<Triple>& triples) {
   return hops;
 }
 
-// The CPU time of this thread.
+// Returns the CPU time of this thread.
 double cpu_ns() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

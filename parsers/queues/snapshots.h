@@ -20,7 +20,7 @@ struct SnapshotOptions {
 // The parts of [arrival, departure) that a reading covers.
 enum class Reading : uint8_t {
   kComplete,     // the windows that lie entirely within it (ConQuest section 3.3)
-  kWithCurrent,  // floor((d - a) T) earlier windows, and the current one as written so far: as the authors' program
+  kWithCurrent,  // floor((d - a) / T) earlier windows, and the current one as written so far: as the authors' program
                  // reads it
   kWeighted,     // all windows that it touches, the oldest weighted by its covered share
   kGrowth,       // the latest complete window minus the previous one, if positive: flows that grow
@@ -51,8 +51,9 @@ class Snapshots {
     ++cleaned_;
   }
 
-  // The flow's weight in the traffic that left in [arrival_ns, departure_ns). REQUIRES: departure_ns does not decrease.
-  // For kWithCurrent, which counts the packet itself, add the packet first; for the other readings, add it afterwards.
+  // Estimates the flow's weight in the traffic that left in [arrival_ns, departure_ns). REQUIRES: departure_ns does not
+  // decrease. For kWithCurrent, which counts the packet itself, add the packet first; for the other readings, add it
+  // afterwards.
   double estimate(uint64_t flow_key, int64_t arrival_ns, int64_t departure_ns, Reading reading) {
     advance(departure_ns);
     const int64_t covered_ns = departure_ns - arrival_ns;
@@ -72,14 +73,14 @@ class Snapshots {
     return 0;
   }
 
-  // Bound on an estimate's error, as a share of the weight in its complete windows (section 3.5): an estimate is never
-  // too low, and exceeds the bound only with failure_probability().
+  // Returns the bound on an estimate's error, as a share of the weight in its complete windows (section 3.5): an
+  // estimate is never too low, and exceeds the bound only with failure_probability().
   double error_share() const { return std::exp(1.0) / options_.columns; }
   double failure_probability() const { return (options_.snapshots - 2) * std::exp(-1.0 * options_.rows); }
 
   int64_t window_ns() const { return int64_t{1} << options_.window_shift; }
   uint64_t memory_bytes() const { return counters_.size() * sizeof(uint32_t); }
-  // Number of columns that were cleaned after their window.
+  // Returns the number of columns that were cleaned after their window.
   uint64_t cleaned_late() const { return cleaned_late_; }
 
  private:
@@ -97,7 +98,7 @@ class Snapshots {
   }
   uint32_t& counter(int64_t window, uint32_t row, uint32_t column) { return counters_[place(window, row, column)]; }
 
-  // The flow's count in one window, or 0 if the window is not stored yet or any more.
+  // Returns the flow's count in one window, or 0 if the window is not stored yet or any more.
   uint64_t read(uint64_t flow_key, int64_t window) const {
     if (window > window_ || window_ - window > options_.snapshots - 2) return 0;
     uint32_t min = UINT32_MAX;
@@ -105,7 +106,7 @@ class Snapshots {
       min = std::min(min, counters_[place(window, row, column(flow_key, row))]);
     return min;
   }
-  // The sum from window `first` to the last complete one.
+  // Returns the flow's sum from window `first` to the last complete one.
   uint64_t sum(uint64_t flow_key, int64_t first) const {
     uint64_t total = 0;
     for (int64_t window = std::max(first, window_ - (options_.snapshots - 2)); window < window_; ++window)

@@ -18,7 +18,7 @@ struct MatchOptions {
   // The maximum delay of a tap's delivery, and the maximum difference between the order of departures and of arrivals.
   int64_t reordering_ns = 100'000;
   bool fifo = true;                  // false: several classes share the port, and order has no meaning
-  uint32_t max_packets = 1 << 17;    // number of remembered arrivals, 48 bytes each
+  uint32_t max_packets = 1 << 17;    // maximum number of stored arrivals, 48 bytes each
   uint32_t max_unsettled = 1 << 14;  // number of departures that wait
   // Departure minus arrival of a packet that did not wait; measured if absent.
   std::optional<int64_t> offset_ns = {};
@@ -90,10 +90,10 @@ class TapMatcher {
   void prefetch(uint64_t digest) const { arrivals_.prefetch(digest); }
 
   const MatchStatistics& statistics() const { return statistics_; }
-  // True if nothing changes before the next packet: no departure waits, and no arrival can expire.
+  // Returns true if nothing changes before the next packet: no departure waits, and no arrival can expire.
   bool idle() const { return arrivals_.empty() && first_fresh_ == end_fresh_ && first_unsettled_ == end_unsettled_; }
-  // True if the matcher has been idle for so long that the taps would have delivered any late packet: the queue is
-  // empty.
+  // Returns true if the matcher has been idle for so long that the taps would have delivered any late packet: the queue
+  // is empty.
   bool quiet() const { return idle() && now_ns_ - latest_departure_ns_ >= options_.settle_ns + options_.reordering_ns; }
   uint64_t in_queue() const { return arrivals_.size(); }  // arrivals that have neither left nor expired
   int64_t offset_ns() const { return options_.offset_ns ? *options_.offset_ns : offset_.offset_ns(); }
@@ -101,7 +101,7 @@ class TapMatcher {
 
  private:
   enum class State : uint8_t { kWaiting, kUncertain, kCertain };
-  // `repeated` is true if it arrived while an equal packet was in the queue.
+  // `repeated` is true if the packet arrived while an equal packet was in the queue.
   struct Arrival {
     int64_t time_ns;
     uint64_t flow_key;

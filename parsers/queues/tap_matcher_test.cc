@@ -61,7 +61,7 @@ MatchOptions known_offset(int64_t offset_ns = 0) {
   return options;
 }
 
-// Expects that each view is counted once, with one outcome.
+// Expects each view to be counted exactly once, under a single outcome.
 void expect_balance(const MatchedPacket& run) {
   const MatchStatistics& s = run.statistics;
   EXPECT_EQ(s.matched + s.never_came, s.departures);
@@ -273,7 +273,7 @@ class CountedOutcomes final : public MatchSink {
   uint64_t passed = 0, left_behind = 0;
 };
 
-// The resident memory of this process, in bytes.
+// Returns the resident memory of this process, in bytes.
 uint64_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
   uint64_t size = 0, resident = 0;

@@ -9,7 +9,7 @@ namespace tapline::queues {
 // transmission of the smallest packet. A packet that finds the queue empty shows this constant, and any other packet
 // takes longer, so the constant is the minimum. Keeps two windows, to follow a drift of the clocks.
 //
-// It is correct once a packet has found the queue empty, and stays correct if a packet does so in each window.
+// The offset is correct once a packet has found the queue empty, and stays correct if a packet does so in each window.
 class TapOffset {
  public:
   explicit TapOffset(int64_t window_ns) : window_ns_(window_ns) {}
@@ -24,7 +24,7 @@ class TapOffset {
     ++samples_;
   }
 
-  // The offset; 0 before the first sample.
+  // Returns the offset, or 0 before the first sample.
   int64_t offset_ns() const { return samples_ == 0 ? 0 : std::min(current_ns_, previous_ns_); }
   uint64_t samples() const { return samples_; }
 

@@ -1,6 +1,6 @@
 // Sends packets of many kinds through a queue that changes the fields that switches change, between two taps that lose
 // some packets. Matched packets must be equal, and lost ones must be counted. TAPLINE_QUEUE_PACKETS is the number of
-// packets for each rate of losses (60,000).
+// packets for each loss rate (default: 60,000).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,8 @@ bool is_v6(const Frame& frame) { return frame.bytes[14] >> 4 == 6; }
 
 std::string text_of(uint32_t number) { return "number " + std::to_string(number); }
 
-// A packet of a random kind that a matcher has to distinguish. Some packets equal earlier ones, byte for byte.
+// Returns a random packet of one of the kinds that a matcher has to tell apart. Some packets equal earlier ones, byte
+// for byte.
 Frame random_frame(uint32_t number, std::mt19937& random) {
   const auto port = static_cast<uint16_t>(1000 + random() % 8);
   const auto few_number = static_cast<uint32_t>(random() % 4);
@@ -70,7 +71,7 @@ Frame random_frame(uint32_t number, std::mt19937& random) {
   }
 }
 
-// The frame as a switch forwards it: hop limit, congestion mark and VLAN differ.
+// Returns the frame as a switch forwards it: hop limit, congestion mark and VLAN differ.
 Frame forwarded(Frame frame, std::mt19937& random) {
   --frame.bytes[is_v6(frame) ? kIpV6HopLimit : kIpV4Ttl];
   if (random() % 2 == 0) frame.bytes[15] |= is_v6(frame) ? 0x30 : 0x03;

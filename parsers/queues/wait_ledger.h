@@ -47,7 +47,7 @@ class WaitLedger {
     flow.settled_ns = -settled_ * flow.service_ns;
   }
 
-  // Time that packets waited for others that precede the log's first departure.
+  // Returns the time that packets waited for others that precede the log's first departure.
   uint64_t unknown_ns() const { return unknown_ns_; }
 
  private:

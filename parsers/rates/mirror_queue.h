@@ -142,8 +142,8 @@ class MirrorQueue {
 
   // Figures of one interval, until next_interval().
 
-  // True if no copy was dropped: no hole is left unfilled, and either the port was never busy as long as a full queue
-  // keeps it busy, or enough samples are contiguous.
+  // Returns true if no copy was dropped: no hole is left unfilled, and either the port was never busy as long as a full
+  // queue keeps it busy, or enough samples are contiguous.
   bool complete() const { return holes_ == 0 && (longest_busy_ns() <= harmless_ns() || witnesses_ >= kWitnesses); }
   // The longest time that the port was busy. No copy waited longer, except those already waiting when observation
   // began.

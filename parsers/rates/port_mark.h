@@ -12,10 +12,10 @@ struct CopyPort {
   bool separates_ports = false;  // true: each port of the tap has its own load; false: they share one
 };
 
-// True if the switch marked the copy with its packet's ports: the destination address is then 02:7a:92, 12 bits for the
-// port of entry and 12 bits for the other one (CopyMark in network/). No other header begins like a mark: a version of
-// IP, an address family or a packet type is in its first two bytes. Copies of segments that open or end connections may
-// take a separate queue: their address begins with 02:7a:93.
+// Returns true if the switch marked the copy with its packet's ports: the destination address is then 02:7a:92, 12 bits
+// for the port of entry and 12 bits for the other one (CopyMark in network/). No other header begins like a mark: a
+// version of IP, an address family or a packet type is in its first two bytes. Copies of segments that open or end
+// connections may take a separate queue: their address begins with 02:7a:93.
 inline bool is_marked(const Packet& packet) {
   const uint8_t* address = packet.data;
   return packet.captured_bytes >= 6 && address[0] == 0x02 && address[1] == 0x7a && (address[2] & 0xfe) == 0x92;

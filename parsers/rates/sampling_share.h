@@ -31,7 +31,7 @@ class SamplingShare {
     return *this;
   }
 
-  // False if no TCP flow advanced, so that the share is unknown.
+  // Returns false if no TCP flow advanced, so that the share is unknown.
   bool known() const { return seen_bytes_ > 0; }
 
   // REQUIRES: known().

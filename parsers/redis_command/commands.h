@@ -5,14 +5,14 @@
 
 namespace tapline::redis {
 
-// True if the name alone identifies a command. Inline commands begin with such names before anything else shows that
-// the connection is Redis.
+// Returns true if the name alone identifies a command. Inline commands begin with such names before anything else shows
+// that the connection is Redis.
 bool is_common(std::string_view name);
 
-// True if the command's name is its first two words, as in CONFIG GET and CLIENT REPLY.
+// Returns true if the command's name is its first two words, as in CONFIG GET and CLIENT REPLY.
 bool has_subcommands(std::string_view name);
 
-// True if the first argument (after the subcommand, if the name has one) is a key or a channel, rather than a
+// Returns true if the first argument (after the subcommand, if the name has one) is a key or a channel, rather than a
 // password, a script, or some other word.
 bool has_key(std::string_view name);
 
@@ -28,7 +28,7 @@ bool ends_responses(std::string_view name);
 // possible.
 std::string_view answers_of(std::string_view name);
 
-// True if Redis, or one of its modules, has a command of this name with this many words, including the name.
+// Returns true if Redis, or one of its modules, has a command of this name with this many words, including the name.
 bool is_command(std::string_view name, uint64_t words);
 
 }  // namespace tapline::redis

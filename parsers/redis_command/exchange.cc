@@ -306,7 +306,7 @@ Unit Exchange::first_element(Side side, std::string_view bytes, const Segment& f
   return Unit::taken(whole);
 }
 
-// True if an array, or a push, that begins with this word is a response.
+// Returns true if an array, or a push, that begins with this word is a response.
 bool Exchange::answers(std::string_view word) {
   if (!is_confirmation(word)) {
     return response_.type != '>' && word != "message" && word != "pmessage" && word != "smessage";

@@ -22,7 +22,7 @@ bool parse_count(std::string_view line, int64_t* count);
 // Returns true if the line is a value or the length of one, and sets *count to the length.
 bool is_value_line(std::string_view line, int64_t* count);
 
-// True if a command may have this name.
+// Returns true if a command may have this name.
 bool is_name(std::string_view name);
 void append_upper(std::string* text, std::string_view word);
 std::string_view first_word(std::string_view text);

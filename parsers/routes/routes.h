@@ -59,7 +59,7 @@ class SwitchRoutes {
 
   // Speeds of the ports' links in bits per second, by port; unknown ones are absent.
   std::map<uint16_t, uint64_t> speeds() const;
-  // True if packets are forwarded through the port.
+  // Returns true if packets are forwarded through the port.
   bool uses(uint16_t port) const { return used_.count(port) != 0; }
 
  private:

@@ -5,8 +5,8 @@
 
 namespace tapline::sql {
 
-// True if a statement may contain a password: it contains one of the words that introduce or name one (IDENTIFIED,
-// PASSWORD, MASTER_PASSWORD, passwd, …), in any case and at any position.
+// Returns true if a statement may contain a password: it contains one of the words that introduce or name one
+// (IDENTIFIED, PASSWORD, MASTER_PASSWORD, passwd, …), in any case and at any position.
 bool may_hold_secret(std::string_view statement);
 
 // If the statement may contain a password, replaces everything from its first quote to its last one with '***'; up to

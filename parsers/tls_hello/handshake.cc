@@ -34,7 +34,7 @@ void Handshake::gap(Side side, uint64_t bytes, const Segment& segment) {
   settle_if_lost();
 }
 
-// True if this side's data follow the other side's ClientHello.
+// Returns true if this side's data follow the other side's ClientHello.
 bool Handshake::is_answer(Side side, const Segment& segment) const {
   return client_seen_ && side != client_ && segment.peer_offset_known && segment.peer_offset > client_hello_offset_;
 }
@@ -44,8 +44,8 @@ void Handshake::note(Side side, uint64_t bytes, const Segment& segment) {
   if (segment.peer_offset_known) acknowledged_[side] = std::max(acknowledged_[side], segment.peer_offset);
 }
 
-// True if this side, whose hello was seen, had received more of the other side's stream than was captured, so that the
-// other side's hello is late.
+// Returns true if this side, whose hello was seen, had received more of the other side's stream than was captured, so
+// that the other side's hello is late.
 bool Handshake::is_hello_late(Side side) const {
   const bool is_seen = side == client_ ? client_seen_ : server_seen_;
   const bool other_seen = side == client_ ? server_seen_ : client_seen_;

@@ -40,7 +40,7 @@ class Handshake final : private RecordHandler {
   Outcome outcome() const { return outcome_; }
   // The outcome if no more bytes arrive.
   Outcome last_outcome() const { return outcome_ == Outcome::kNone && refused_ ? Outcome::kAlert : outcome_; }
-  // True if no hello was found and none is being read.
+  // Returns true if no hello was found and none is being read.
   bool idle() const { return readers_[0].idle() && readers_[1].idle(); }
   bool client_seen() const { return client_seen_; }
   bool server_seen() const { return server_seen_; }
@@ -60,7 +60,7 @@ class Handshake final : private RecordHandler {
   // The duration is set only if its beginning and end were both seen in order.
   std::optional<int64_t> answer_ns() const;
   std::optional<int64_t> handshake_ns() const;
-  // True if the client acknowledged bytes of the server that were not captured.
+  // Returns true if the client acknowledged bytes of the server that were not captured.
   bool lacks_response() const { return acknowledged_[client_] > reached_[other_side(client_)]; }
   int64_t client_hello_ns() const { return client_hello_ns_; }
   uint8_t alert() const { return alert_; }  // the alert's description, 0 if it is encrypted

@@ -36,7 +36,7 @@ class RecordReader {
 
   explicit RecordReader(Side side) : side_(side) {}
 
-  // True if these bytes at the beginning of a piece may begin a hello. It is cheap enough for every piece.
+  // Returns true if these bytes at the beginning of a piece may begin a hello. It is cheap enough for every piece.
   static bool may_begin_hello(Bytes bytes);
 
   // Called when the other side has sent its hello: an alert may replace or precede this side's hello.

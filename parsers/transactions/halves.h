@@ -64,7 +64,7 @@ struct ResponseHalf {
   bool complete = false;      // end is where it ends
   bool after_hidden = false;  // unseen responses may precede it
 
-  // False if it may be the only response to several requests. A protocol with such responses hides it.
+  // Returns false if it may be the only response to several requests. A protocol with such responses hides it.
   bool answers_one() const { return true; }
 
   void start(const Segment& first) {

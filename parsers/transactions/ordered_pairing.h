@@ -125,7 +125,7 @@ class OrderedPairing {
     if (!requests_.empty()) touch(&requests_.front(), sizeof(Request));
   }
   const Request* next_request() const { return requests_.empty() ? nullptr : &requests_.front(); }
-  // True if a pending request was sent when the client had received this many bytes of the responses, so that a
+  // Returns true if a pending request was sent when the client had received this many bytes of the responses, so that a
   // response begins there.
   bool has_request_at(uint64_t offset) const {
     for (size_t i = 0; i < requests_.size(); ++i) {
@@ -317,12 +317,12 @@ class OrderedPairing {
     return !response.acked_known || request.begin < response.acked;
   }
 
-  // True if requests that the server had received may still arrive.
+  // Returns true if requests that the server had received may still arrive.
   bool may_come(const Response& response) const {
     return response.acked_known && response.acked > std::max(settled_offset_, abandoned_until_);
   }
 
-  // True if the client had received nothing of the response when it sent the request.
+  // Returns true if the client had received nothing of the response when it sent the request.
   static bool awaited(const Request& request, const Response& response) {
     return request.peer_offset <= response.begin;
   }
@@ -348,8 +348,8 @@ class OrderedPairing {
     return Taken::kRequest;
   }
 
-  // True if a response was not recognised: the client, which waits for all responses, has sent another request since
-  // the oldest one, when it had received everything before this response.
+  // Returns true if a response was not recognised: the client, which waits for all responses, has sent another request
+  // since the oldest one, when it had received everything before this response.
   bool passed_over(const Response& response) const {
     if (requests_.size() < 2 || !waits_for_all()) return false;
     const Request& next = requests_[1];
@@ -407,8 +407,8 @@ class OrderedPairing {
 
   size_t first_of_batch(size_t last, const Response& response) const;
 
-  // True if the client did not send the request together with the previous one, or if a response that it had received
-  // shows that no earlier request was outstanding.
+  // Returns true if the client did not send the request together with the previous one, or if a response that it had
+  // received shows that no earlier request was outstanding.
   bool begins_batch(const Request& request) const {
     if (request.begins_batch) return true;
     return previous_acked_ >= request.begin && previous_begin_ < request.peer_offset;

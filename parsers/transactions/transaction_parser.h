@@ -277,8 +277,8 @@ class TransactionParser : public StreamParser {
     Emitter& out_;
   };
 
-  // True if the whole request was seen, can no longer get a response, and all data that both sides sent since then were
-  // captured.
+  // Returns true if the whole request was seen, can no longer get a response, and all data that both sides sent since
+  // then were captured.
   bool is_unanswered(const Connection& connection, const Request& request, int64_t now_ns) const {
     const Place& place = places_[this->template state_of<State>(connection).slot - 1];
     const bool over = place.closed || now_ns - request.first_ns >= kSilenceTimeoutNs;

@@ -153,7 +153,7 @@ class UnitReader {
 
   bool collecting() const { return !unit_.empty(); }
 
-  // True if a unit continues, although its sender has received more since it began it.
+  // Returns true if a unit continues, although its sender has received more since it began it.
   bool is_overtaken(const Segment& segment) const {
     const bool goes_on = mode_ == Mode::kSkip || collecting();
     return goes_on && first_.peer_offset_known && segment.peer_offset_known && segment.peer_offset > first_.peer_offset;

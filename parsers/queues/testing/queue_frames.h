@@ -20,7 +20,7 @@ inline constexpr int64_t kStart = 1'000'000'000'000;
 inline constexpr uint8_t kArrivals = 0, kDepartures = 1;
 inline constexpr uint16_t kProbe = 9009;  // source port of the packet that finds the queue empty
 
-// Runs the parser with these arguments between the taps of "s1:2".
+// Returns a harness that runs the parser with these arguments between the taps of "s1:2".
 inline tapline::testing::Harness tapped(std::string_view parser, std::span<const Value> arguments) {
   std::vector<std::unique_ptr<Parser>> parsers;
   parsers.push_back(make_parser(parser));
@@ -30,7 +30,7 @@ inline tapline::testing::Harness tapped(std::string_view parser, std::span<const
   return tapline::testing::Harness(std::move(parsers));
 }
 
-// A datagram of 1,000 bytes.
+// Returns a datagram of 1,000 bytes.
 inline tapline::testing::Frame datagram(uint16_t src_port, uint16_t identification, uint8_t tap, int64_t time_ns) {
   const std::string payload(958, 'x');
   auto frame = tapline::testing::udp_frame({.src_port = src_port, .dst_port = 53, .payload = payload}, time_ns);
@@ -45,8 +45,8 @@ inline void sort_by_time(std::vector<tapline::testing::Frame>* frames) {
                    [](const auto& one, const auto& other) { return one.time_ns < other.time_ns; });
 }
 
-// Packet i arrives at 20 i µs and leaves at 40 (i + 1) µs; flows alternate: one packet from port 2001, two from 2002. A
-// second before, a packet shows that the taps have no constant difference.
+// Returns packets of two flows at both taps. Packet i arrives at 20 i µs and leaves at 40 (i + 1) µs; flows alternate:
+// one packet from port 2001, two from 2002. One second earlier, a probe shows that the taps have no offset.
 inline std::vector<tapline::testing::Frame> two_flows(int packets) {
   std::vector<tapline::testing::Frame> frames = {datagram(kProbe, 1, kArrivals, kStart - kNsPerSecond),
                                                  datagram(kProbe, 1, kDepartures, kStart - kNsPerSecond)};
@@ -60,7 +60,7 @@ inline std::vector<tapline::testing::Frame> two_flows(int packets) {
   return frames;
 }
 
-// Both sides of a real queue, captured by queue_flows/captures/make.py.
+// Returns the packets on both sides of a real queue, captured by queue_flows/captures/make.py.
 inline std::vector<tapline::testing::Frame> captured_queue() {
   const std::string path = TAPLINE_SOURCE_DIR "/parsers/queue_flows/captures/queue-";
   auto frames = tapline::testing::read_capture(path + "arrivals.pcap.zst");

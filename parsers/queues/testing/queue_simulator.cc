@@ -14,7 +14,7 @@ uint64_t mixed(uint64_t x) {
 
 double uniform(std::mt19937& random) { return std::uniform_real_distribution<double>(0, 1)(random); }
 
-// Some flows are much larger than others.
+// Returns a random flow. Some flows are much larger than others.
 uint64_t random_flow(const TrafficOptions& options, std::mt19937& random) {
   return static_cast<uint64_t>(uniform(random) * uniform(random) * options.flows);
 }

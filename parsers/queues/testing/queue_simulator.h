@@ -10,7 +10,7 @@
 
 namespace tapline::queues::testing {
 
-// Returns the number in an environment variable, by which `make soak` runs a test longer, or the default.
+// Returns the number in an environment variable, which `make soak` sets to run a test longer, or the default.
 inline uint64_t count_of(const char* variable, uint64_t by_default) {
   const char* text = std::getenv(variable);
   return text == nullptr ? by_default : std::strtoull(text, nullptr, 10);
@@ -38,8 +38,8 @@ struct TrafficOptions {
   int64_t resolution_ns = 1;             // resolution of all times
 };
 
-// Random traffic through a FIFO queue of a known rate with a bounded buffer, in order of arrival. The same seed gives
-// the same result.
+// Simulates random traffic through a FIFO queue of a known rate with a bounded buffer, in order of arrival. The same
+// seed gives the same result.
 std::vector<SimPacket> simulate(const TrafficOptions& options, uint32_t seed);
 
 // Returns the passages in order of departure.
@@ -51,7 +51,7 @@ struct TapOptions {
   int64_t reordering_ns = 0;       // each tap delivers packets up to this long after their timestamp
 };
 
-// The packets that a tap shows, in order of delivery.
+// A packet that a tap shows. tapped() returns events in order of delivery.
 struct TapEvent {
   View view;
   size_t packet;  // index among all packets
