@@ -2,7 +2,7 @@
 
 namespace tapline::rates {
 
-// An estimate with bounds, which contain the true value in at least 95 of 100 cases. `high` is infinite if unbounded.
+// An estimate with bounds, which contain the true value in at least 95 % of cases. `high` is infinite if unbounded.
 struct Bounded {
   double value = 0;
   double low = 0;

@@ -35,7 +35,7 @@ struct WindowRate {
 
   bool known() const { return windows > 0; }
 
-  // Bits on the wire. `link_bits_per_second` bounds the estimate; 0 if unknown. REQUIRES: known().
+  // Returns the rate on the wire. `link_bits_per_second` bounds the estimate, and is 0 if unknown. REQUIRES: known().
   Bounded bits_per_second(uint64_t link_bits_per_second) const {
     const Bounded bytes = covered.wire_bytes();
     const double link =
@@ -54,12 +54,12 @@ struct WindowRate {
 };
 
 // Estimates the rate of one direction of a TCP flow from the first packet of one burst to the first packet of the next:
-// (sequence B - sequence A) (time B - time A). Consecutive windows share their end points, so several of them are as
+// (sequence B - sequence A) / (time B - time A). Consecutive windows share their end points, so several of them are as
 // exact as one. Plain data, zero-initialised. Not thread-safe.
 class BurstWindows {
  public:
-  // `progress` is SequenceTracker's result for the sample; `queue` has observed the copy. Returns true if the sample
-  // ended a window.
+  // Adds a sample. `progress` is SequenceTracker's result for the sample; `queue` has observed the copy. Returns true
+  // if the sample ended a window.
   bool add(const TcpSample& sample, const Progress& progress, const BurstLimits& limits, const MirrorQueue& queue) {
     switch (progress.step) {
       case Step::kImplausible:
@@ -90,10 +90,10 @@ class BurstWindows {
     return false;
   }
 
-  // The other direction acknowledged bytes that were not captured (SequenceTracker::acknowledge).
+  // Adds bytes that the other direction acknowledged but that were not captured (SequenceTracker::acknowledge).
   void add_hole(const Progress& progress) { open_.add_hole(progress); }
 
-  // The sum of the windows that ended since the last call of next().
+  // Returns the sum of the windows that ended since the last call of next().
   WindowRate ended(const MirrorQueue& queue) const {
     WindowRate ended = closed_;
     if (anchor_ns_ > chain_begin_ns_) {
@@ -111,7 +111,7 @@ class BurstWindows {
     chain_begin_ = anchor_;
   }
 
-  // The traffic of ended(), without its time.
+  // Returns the traffic of ended(), without its time.
   const Coverage& covered() const { return closed_.covered; }
 
  private:
@@ -133,8 +133,8 @@ class BurstWindows {
     open_.add(sample, rest);
   }
 
-  int64_t anchor_ns_ = 0;  // first packet of the open burst, ...
-  QueueDelay anchor_;      // ... and its delay
+  int64_t anchor_ns_ = 0;  // time of the open burst's first packet
+  QueueDelay anchor_;      // delay of that packet
   int64_t chain_begin_ns_ = 0;
   QueueDelay chain_begin_;
   Coverage open_;  // samples since the anchor, inclusive

@@ -48,7 +48,7 @@ struct Coverage {
     }
   }
 
-  // Bytes that the other direction acknowledged, but no sample covered.
+  // Adds bytes that the other direction acknowledged but no sample covered.
   void add_hole(const Progress& progress) {
     sequence_bytes += progress.hole_bytes;
     missed_packets += progress.missed_packets;
@@ -71,17 +71,17 @@ struct Coverage {
     return *this;
   }
 
-  // The sampled share of the flows' bytes, 1 if nothing is missing. REQUIRES: sequence_bytes > 0.
+  // Returns the sampled share of the flows' bytes, which is 1 if nothing is missing. REQUIRES: sequence_bytes > 0.
   double sampling_share() const {
     return std::min(1.0, static_cast<double>(seen_bytes) / static_cast<double>(sequence_bytes));
   }
 
-  // Wire bytes of the samples alone.
+  // Returns the wire bytes of the samples alone.
   uint64_t captured_wire_bytes() const { return seen_wire_bytes + repeated_wire_bytes + control_wire_bytes; }
 
-  // Bytes on the wire, in the units of TcpSample::wire_bytes. Missing packets are assumed to have the samples' headers;
-  // their number follows from the samples' payloads. Missing retransmissions and acknowledgements leave no hole: those
-  // seen are scaled by the sampled share of the other bytes.
+  // Returns the bytes on the wire, in the units of TcpSample::wire_bytes. Missing packets are assumed to have the
+  // samples' headers; their number follows from the samples' payloads. Missing retransmissions and acknowledgements
+  // leave no hole, so the captured ones are divided by the sampled share of the other bytes.
   Bounded wire_bytes() const {
     const auto seen_packets = static_cast<double>(samples);
     const auto seen_payload = static_cast<double>(seen_bytes), seen_wire = static_cast<double>(seen_wire_bytes);
@@ -105,7 +105,7 @@ struct Coverage {
   static constexpr double kUsualHeaders = 66;  // Ethernet, IPv4 and TCP with timestamps
   static constexpr double kMinShare = 1e-4;
 
-  // The relative upper bound of a Poisson count, at two standard deviations.
+  // Returns the relative upper bound of a Poisson count, at two standard deviations.
   static double upper_bound(uint32_t count) { return count == 0 ? 1 : 1 + 2 / std::sqrt(count) + 2.0 / count; }
 
   void see(uint32_t payload_bytes, uint32_t wire_bytes) {

@@ -48,7 +48,7 @@ struct MirrorInterval {
   SamplingShare share;
 };
 
-// The bytes that copies without sequence numbers represent. The value is NaN if the number of drops is unknown.
+// Returns the bytes that copies without sequence numbers represent. The value is NaN if the number of drops is unknown.
 inline Bounded scaled_bytes(const Counted& counted, const MirrorInterval& mirror) {
   const auto seen = static_cast<double>(counted.wire_bytes), packets = static_cast<double>(counted.packets);
   if (mirror.complete || counted.packets == 0) return {seen, seen, seen};
@@ -73,8 +73,8 @@ struct FlowRate {
   double interval_ns = 0;   // the time over which it is the mean
 };
 
-// The rate of one direction of a flow, in an interval in which it has `counted` copies and, if it is TCP with data,
-// `windows`. `link_bits_per_second` bounds the estimate; 0 if unknown.
+// Returns the rate of one direction of a flow in an interval in which it has `counted` copies and, if it is TCP with
+// data, `windows`. `link_bits_per_second` bounds the estimate, and is 0 if unknown.
 inline FlowRate estimate_rate(const WindowRate& windows, const Counted& counted, const MirrorInterval& mirror,
                               uint64_t link_bits_per_second) {
   FlowRate rate;

@@ -52,7 +52,7 @@ class FlowTable {
     for (size_t line = 0; line < sizeof(Entry); line += 64) __builtin_prefetch(entry + line, 1);
   }
 
-  // The flow's entry, or null if it has none. Counts a sample: call it once per sample.
+  // Returns the flow's entry, or null if it has none. Counts a sample: call it once per sample.
   Entry* find(uint64_t key) {
     const size_t bucket = bucket_of(key);
     const uint32_t way = way_of(bucket, key);
@@ -82,7 +82,7 @@ class FlowTable {
     return *new (&entries_[index]) Entry();
   }
 
-  // Frees the entry of a flow that is over.
+  // Frees the entry of a flow that has ended.
   void release(uint64_t key) {
     const size_t bucket = bucket_of(key);
     const uint32_t way = way_of(bucket, key);
@@ -118,7 +118,7 @@ class FlowTable {
     Use of[kWays];
   };
 
-  // 0 marks a free slot.
+  // Replaces the key 0, which marks a free slot.
   static uint64_t key_of(uint64_t key) { return key == 0 ? 1 : key; }
   // Uses the high bits, because the engine's connection table uses the low ones, which are equal for all flows of one
   // bucket there.

@@ -17,7 +17,7 @@ struct CountEvictions {
   }
 };
 
-// Keys are uniform, as keyed hashes are.
+// Returns a key. Keys are uniform, as keyed hashes are.
 uint64_t key_of(uint64_t flow) {
   uint64_t x = flow + 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -28,7 +28,7 @@ uint64_t key_of(uint64_t flow) {
 class Flows {
  public:
   explicit Flows(uint32_t capacity) : table(capacity, CountEvictions{&evictions, &evicted_samples}) {}
-  // Returns false if the flow had no entry.
+  // Adds a sample. Returns false if the flow had no entry.
   bool sample(uint64_t key) {
     Entry* entry = table.find(key);
     const bool is_known = entry != nullptr;

@@ -23,7 +23,7 @@ namespace tapline::rates {
 // Each query has a separate link speed, which stays valid until another query takes its number, since pending tuples
 // may outlive the query. There is only one mirror port: if queries disagree, the lowest speed and the longest queue
 // apply, since bounds derived from these also cover the others. The interval is the same for all queries: a monitor
-// refuses one that chooses another (Schema::interval_argument).
+// rejects a query that chooses another one (Schema::interval_argument).
 class LinkArguments {
  public:
   static constexpr const char* kInterval = "every";
@@ -54,7 +54,7 @@ class LinkArguments {
          .choices = {"edge", "all"}}};
   }
 
-  // The arguments of declared(), and the share of a link above which its tuples name the flows.
+  // Returns the arguments of declared(), and the share of a link above which its tuples name the flows.
   static std::vector<Argument> declared_for_links() {
     std::vector<Argument> arguments = declared();
     arguments.push_back({.name = "flows_above",
@@ -66,8 +66,8 @@ class LinkArguments {
     return arguments;
   }
 
-  // `values` are those of declared() or declared_for_links(), in the same order; kVantage is not read. Missing ones at
-  // the end have their defaults.
+  // Sets the values of a query, which are those of declared() or declared_for_links(), in the same order. kVantage is
+  // not read. Missing values at the end have their defaults.
   void set(uint32_t query, std::span<const Value> values) {
     of_[query] = {values[0].as_u64(), values[1].as_u64(), values[2].as_i64()};
     if (values.size() > kFlowsAbove) of_[query].flows_above = values[kFlowsAbove].as_f64();
@@ -75,13 +75,13 @@ class LinkArguments {
     interval_ns_ = values[3].as_i64();
   }
 
-  // The interval that the latest query chose; a monitor's queries share it.
+  // Returns the interval that the latest query chose. A monitor's queries share it.
   int64_t interval_ns() const { return interval_ns_; }
 
-  // 0 if unknown.
+  // Returns the speed of the query's link, or 0 if unknown.
   uint64_t link_of(uint32_t query) const { return of_[query].link; }
 
-  // The share above which the query wants the flows of a link; 0: never.
+  // Returns the share above which the query wants the flows of a link, or 0 for never.
   double flows_above(uint32_t query) const { return of_[query].flows_above; }
 
   // Returns the queries that have the same link speed and the same flows_above() as the lowest-numbered one. REQUIRES:
@@ -96,7 +96,7 @@ class LinkArguments {
     return alike;
   }
 
-  // The highest and the lowest speed that the queries give; 0 if none does.
+  // Return the highest and the lowest speed that the queries give, or 0 if none does.
   uint64_t fastest_link() const {
     uint64_t fastest = 0;
     for (const uint32_t query : SetBits(given_)) fastest = std::max(fastest, of_[query].link);

@@ -28,8 +28,8 @@ struct FlowEnds {
 //
 // At most `max_flows` directions of flows are followed, over all sums (LinkLoad). If there is no room for another
 // direction, one without a sample for two intervals is dropped, else one with few samples. A direction that is dropped
-// in an interval in which it has a sample is counted, once more if it returns. Memory is allocated once; not
-// thread-safe.
+// in an interval in which it has a sample is counted as left out, and again if it returns and is dropped. Memory is
+// allocated once; not thread-safe.
 class LinkFlows {
  public:
   static constexpr size_t kMaxListed = 64;
@@ -86,7 +86,7 @@ class LinkFlows {
     std::fill(left_out_.begin(), left_out_.end(), 0);
   }
 
-  // Forgets the flows of a sum that another set of queries takes.
+  // Removes the flows of a sum that is reassigned to another set of queries.
   void forget(uint32_t sum) {
     left_out_[sum] = 0;
     flows_.for_each([&](Followed& flow) {
@@ -120,7 +120,7 @@ class LinkFlows {
   // REQUIRES: the packet belongs to the flow, in either direction.
   Followed& flow_of(const Packet& packet, Side side, uint32_t sum) {
     const uint64_t direction = packet.flow_hash * 2 + static_cast<uint64_t>(side);
-    // The table takes the high bits of a key, which a sum therefore has to change.
+    // The table indexes by the high bits of the key, so `sum` must affect them.
     const uint64_t key = (direction ^ sum * 0xbf58476d1ce4e5b9) * 0x9e3779b97f4a7c15;
     Followed* flow = flows_.find(key);
     if (flow == nullptr) {

@@ -105,13 +105,13 @@ class LinkSum {
     return uint64_t{covered_.samples} + covered_.repeated + covered_.control + others_.packets;
   }
 
-  // Payload of the flows with sequence numbers, and the other packets' bytes times `scale`.
+  // Returns the payload of the flows with sequence numbers, plus the other packets' bytes times `scale`.
   double payload_bytes(double scale) const {
     return static_cast<double>(covered_.sequence_bytes) + scale * static_cast<double>(others_.wire_bytes);
   }
 
-  // `interval_ns`: bounds of the interval's length after removing the mirror's delay. `link_bits_per_second` is 0 if
-  // unknown.
+  // Returns the link's load. `interval_ns` bounds the interval's length without the mirror's delay.
+  // `link_bits_per_second` is 0 if unknown.
   LinkLoad load(const MirrorInterval& mirror, const Bounded& interval_ns, uint64_t link_bits_per_second) const {
     const double infinite = std::numeric_limits<double>::infinity();
     const Bounded others = scaled_bytes(others_, mirror);
@@ -179,7 +179,8 @@ class LinkSum {
     if (flow.interval + 1 == interval_) earlier_trail_bytes_ -= flow.step_bytes;
   }
 
-  // The bytes if no copy is missing. A hole then stems from a loss before the switch and did not cross the link.
+  // Returns the bytes if no copy is missing. A hole then stems from a loss before the switch and did not cross the
+  // link.
   Bounded captured_bytes() const {
     const auto bytes = static_cast<double>(covered_.captured_wire_bytes());
     return {bytes, bytes, bytes};
@@ -192,8 +193,9 @@ class LinkSum {
     return bytes;
   }
 
-  // None of n packets is sampled with probability (1 - share)^n: 5 % at n = 3 share. If drops come in runs, a flow that
-  // ends within one shows no hole: such runs are as long as the observed ones.
+  // Returns an upper bound for the bytes of flows without a sample. The probability that none of n packets is sampled
+  // is (1 - share)^n, which is 5 % at n = 3 / share. If drops come in runs, a flow that ends within a run shows no
+  // hole; such runs are assumed to be as long as the observed ones.
   double unseen_bytes(const MirrorInterval& mirror) const {
     if (!mirror.share.known()) return std::numeric_limits<double>::infinity();
     return 3 / mirror.share.share().low * MirrorQueue::kFullFrameBytes + 3 * static_cast<double>(largest_hole_);

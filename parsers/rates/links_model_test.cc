@@ -1,4 +1,4 @@
-// Compares the load of links with the bytes that the senders of a modelled switch put on them in the same time.
+// Compares link loads with the bytes that the senders of a modelled switch put on them in the same time.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -37,7 +37,7 @@ struct Judged {
     }
   }
   double share_within() const { return static_cast<double>(within) / static_cast<double>(loads); }
-  // The mean error as a share of the link's speed.
+  // Returns the mean error as a share of the link's speed.
   double mean_error() const { return errors / static_cast<double>(std::max<uint64_t>(1, loads - unknown)); }
   void print(const std::string& name) const {
     std::printf("| %s | %llu | %.2f %% | %.1f %% | %.1f %% | %llu |\n", name.c_str(),

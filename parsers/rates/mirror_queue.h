@@ -9,7 +9,7 @@
 
 namespace tapline::rates {
 
-// The proportion of the switch's packets that the mirror port delivers.
+// The state of the mirror port's queue, which shows if copies are being delayed or dropped.
 enum class MirrorState : uint8_t {
   kComplete,  // its queue was empty a moment ago: no copy is dropped
   kFilling,   // it sends back to back and has dropped nothing yet: copies are stretched in time
@@ -52,8 +52,8 @@ struct MirrorPort {
 //   - A hole in a flow's sequence numbers while the port is busy shows a full queue. From there on the full delay is
 //     longer by at most the time since, as long as packets arrive at half of the port's speed or more.
 //
-// It assumes queues of a fixed size. A hole may also stem from a loss before the switch: only the third hole of a busy
-// period counts. No allocation; one instance per mirror port; not thread-safe.
+// It assumes queues of a fixed size. A hole may also stem from a loss before the switch, so only the third hole of a
+// busy period counts. No allocation; one instance per mirror port; not thread-safe.
 class MirrorQueue {
  public:
   static constexpr int64_t kUnknownNs = std::numeric_limits<int64_t>::max() / 4;
@@ -75,7 +75,8 @@ class MirrorQueue {
       return;
     }
     if (port_.bits_per_second == 0) learn(time_ns, wire_bytes);
-    // Timestamps may be those of a frame's first or last bit: the gap is at most the longer frame of the two.
+    // Timestamps may be those of a frame's first or last bit, so frames sent back to back are at most the longer of the
+    // two apart.
     const uint64_t bytes = std::max(wire_bytes, last_bytes_) + kFramingBytes;
     const auto frame_ns = static_cast<int64_t>((bytes * ns_per_byte_) >> kFractionBits);
     if (time_ns - last_ns_ - frame_ns > slack_ns_) begin_busy(time_ns);
@@ -105,7 +106,7 @@ class MirrorQueue {
     return delay;
   }
 
-  // The true time between two packets whose copies are `interval_ns` apart.
+  // Returns bounds of the true time between two packets whose copies are `interval_ns` apart.
   Bounded true_interval(int64_t interval_ns, const QueueDelay& first, const QueueDelay& second) const {
     const auto full = static_cast<double>(full_delay_ns_), measured = static_cast<double>(interval_ns);
     // The additional wait of the second copy.
@@ -133,9 +134,9 @@ class MirrorQueue {
     return busy_ns() > kFillFrames * frame_ns_ ? MirrorState::kFilling : MirrorState::kComplete;
   }
 
-  // The time for which a full queue delays a copy; kUnknownNs if unknown.
+  // Returns the time for which a full queue delays a copy, or kUnknownNs if unknown.
   int64_t full_delay_ns() const { return full_delay_ns_; }
-  // 0 if unknown.
+  // Returns the port's speed, or 0 if unknown.
   double bits_per_second() const {
     return ns_per_byte_ == 0 ? 0 : 8e9 * (uint64_t{1} << kFractionBits) / static_cast<double>(ns_per_byte_);
   }
@@ -145,10 +146,10 @@ class MirrorQueue {
   // Returns true if no copy was dropped: no hole is left unfilled, and either the port was never busy as long as a full
   // queue keeps it busy, or enough samples are contiguous.
   bool complete() const { return holes_ == 0 && (longest_busy_ns() <= harmless_ns() || witnesses_ >= kWitnesses); }
-  // The longest time that the port was busy. No copy waited longer, except those already waiting when observation
-  // began.
+  // Returns the longest time that the port was busy. No copy waited longer, except those already waiting when
+  // observation began.
   int64_t longest_busy_ns() const { return std::max(longest_busy_ns_, busy_ns()); }
-  // The state that affected the interval the most.
+  // Returns the state that affected the interval the most.
   MirrorState interval_state() const {
     if (complete()) return MirrorState::kComplete;
     if (holes_ == 0 && !full()) return MirrorState::kFilling;
@@ -167,9 +168,9 @@ class MirrorQueue {
   static constexpr int kFractionBits = 20;
   static constexpr double kSlowestNsPerByte = 1e6;
   static constexpr uint64_t kSmallestQueueBytes = 8 << 10;  // the smallest queue configured for a mirror port
-  // Measured in times of full frames: a port that is busy for longer may be filling its queue, ...
+  // A port that is busy for longer than the time of this many full frames may be filling its queue.
   static constexpr int64_t kFillFrames = 64;
-  // ... and one without a drop for longer is emptying it.
+  // A port without a drop for longer than the time of this many full frames is emptying its queue.
   static constexpr int64_t kSteadyFrames = 256;
 
   bool full() const { return full_ns_[2] != kNever; }
@@ -196,7 +197,8 @@ class MirrorQueue {
 
   int64_t busy_ns() const { return last_ns_ == kNever ? 0 : last_ns_ - first_of_busy_ns_; }
 
-  // A queue that has dropped a packet was full, and keeps the port busy until it is empty.
+  // Returns for how long the port can be busy without a drop. A queue that has dropped a packet was full, and keeps the
+  // port busy until it is empty.
   int64_t harmless_ns() const {
     if (port_.max_delay_ns != 0) return port_.max_delay_ns - frame_ns_;
     return static_cast<int64_t>((kSmallestQueueBytes * ns_per_byte_) >> kFractionBits);

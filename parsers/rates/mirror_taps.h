@@ -31,8 +31,8 @@ class MirrorTaps {
     for (size_t i = 0; i < names.size(); ++i) taps_[i].names = names[i];
   }
 
-  // `values` are those of LinkArguments::declared(). If the mirror port's configuration changes, its state is
-  // learned again.
+  // Sets the arguments of a query: the values of LinkArguments::declared(). If the mirror port's configuration changes,
+  // its state is learned again.
   void set_arguments(uint32_t query, std::span<const Value> values) {
     arguments_.set(query, values);
     set_limits();
@@ -42,7 +42,7 @@ class MirrorTaps {
     for (Tap& tap : taps_) tap.mirror = MirrorQueue(port);
   }
 
-  // The fastest link by the switches' routes, which counts if no query gives a speed; 0: unknown.
+  // Sets the speed of the fastest link in the switches' routes, which applies if no query gives a speed. 0: unknown.
   void set_fastest_link(uint64_t bits_per_second) {
     fastest_link_ = bits_per_second;
     set_limits();

@@ -22,12 +22,12 @@ inline TcpSample sample_of(const Packet& packet) {
   return sample;
 }
 
-// Returns whether the packet acknowledges a number that its receiver sent. A RST may not do so.
+// Returns true if the packet acknowledges a number that its receiver sent. A RST may not do so.
 inline bool acknowledges(const Packet& packet) {
   return (packet.tcp_flags & (tcp_flag::kAck | tcp_flag::kRst)) == tcp_flag::kAck;
 }
 
-// The key in a FlowTable of a flow at one tap.
+// Returns the key in a FlowTable of a flow at one tap.
 inline uint64_t table_key(uint64_t flow_hash, uint8_t tap) { return flow_hash ^ tap * 0xbf58476d1ce4e5b9; }
 
 // Prefetches the entries of a burst's flows in a FlowTable.
@@ -41,7 +41,7 @@ void prefetch_flows(std::span<const Packet> burst, const Table& flows) {
   }
 }
 
-// The side of its flow that sent a packet: 0 or 1, the same for all packets of one direction.
+// Returns the side of its flow that sent a packet: 0 or 1, the same for all packets of one direction.
 inline Side side_of(const Packet& packet) {
   const auto order = packet.src_ip <=> packet.dst_ip;
   return order == 0 ? packet.src_port < packet.dst_port : order < 0;

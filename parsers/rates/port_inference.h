@@ -17,9 +17,9 @@
 
 namespace tapline::rates {
 
-// The ports of copies: as the switch marked them or, for unmarked copies of a tap that is named by its switch alone, as
-// the routes say (Planck section 3.2.1). A port that can't be inferred is unknown; if it is the output port, the packet
-// is counted by the reason. Infers nothing while there are no routes.
+// Finds the ports of copies: from the switch's mark or, for unmarked copies of a tap that is named by its switch alone,
+// from the routes (Planck section 3.2.1). A port that can't be inferred is unknown. If the output port is unknown, the
+// packet is counted under the reason. Infers nothing while there are no routes.
 //
 // Versions of the routes also have the speeds of links.
 class PortInference {
@@ -64,8 +64,8 @@ class PortInference {
     return {.number = port.number, .separates_ports = true};
   }
 
-  // The port by which the packet entered the switch; 0 if unknown. Follows the packet's path from switch to switch, so
-  // it costs a few hundred cycles. REQUIRES: the burst of the latest begin() lasts.
+  // Returns the port by which the packet entered the switch, or 0 if unknown. Follows the packet's path from switch to
+  // switch, so it costs a few hundred cycles. REQUIRES: the burst of the latest begin() lasts.
   uint16_t input_port_of(const Packet& packet) const {
     if (is_marked(packet)) return marked_input_port_of(packet);
     if (known_id_ == 0 || packet.tap >= infers_.size() || !infers_[packet.tap]) return 0;
@@ -74,16 +74,18 @@ class PortInference {
     return routes->input_port_of(address_at(packet, 6), address_at(packet, 0), packet.time_ns).number;
   }
 
-  // Distinguishes the routes of the latest begin() from all others; 0 for none.
+  // Returns an ID that distinguishes the routes of the latest begin() from all others, or 0 if there are none.
   uint64_t id() const { return known_id_; }
 
-  // Speed in bits per second of the link at a port of the tap's switch, or at the tap's own port; 0 if unknown.
+  // Returns the speed, in bits per second, of the link at a port of the tap's switch or, if the tap has a port, at that
+  // one. 0 if unknown.
   uint64_t link_speed(uint8_t tap, uint16_t port) const {
     if (tap >= speeds_.size()) return 0;
     const auto found = speeds_[tap].find(own_ports_[tap] != 0 ? own_ports_[tap] : port);
     return found == speeds_[tap].end() ? 0 : found->second;
   }
-  // The slowest and the fastest link among the ports that routes of the taps' switches use; 0 if none is known.
+  // Return the speed of the slowest and the fastest link among the ports that routes of the taps' switches use, or 0 if
+  // none is known.
   uint64_t slowest_link() const { return slowest_link_; }
   uint64_t fastest_link() const { return fastest_link_; }
 
@@ -106,7 +108,8 @@ class PortInference {
     }
   }
 
-  // The number of a port that is named by it; 0 if it is named otherwise, such as by its neighbour: "2nd-floor".
+  // Returns the number of a port whose name is the number, or 0 for any other name, such as that of its neighbour:
+  // "2nd-floor".
   static uint16_t number_of(const std::string& port) {
     uint16_t number = 0;
     const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);

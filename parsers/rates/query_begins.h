@@ -22,7 +22,7 @@ class QueryBegins {
     known_ |= begin;
   }
 
-  // Forgets a query whose number another one takes.
+  // Removes a query whose number is reused by another one.
   void forget(uint32_t query) { known_ &= ~(uint64_t{1} << query); }
 
   // Returns the time from which the lowest-numbered query observed the interval that began at `interval_ns`. REQUIRES:

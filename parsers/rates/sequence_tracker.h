@@ -106,7 +106,7 @@ class SequenceTracker {
     sampled(sample);
   }
 
-  // The farthest that the numbers may have moved since the latest sample.
+  // Returns the farthest that the numbers may have moved since the latest sample.
   double reachable(int64_t time_ns, const Limits& limits) const {
     const auto silence_ns = static_cast<double>(std::max<int64_t>(0, time_ns - last_ns_));
     return static_cast<double>(limits.max_bits_per_second) / 8e9 * silence_ns;
@@ -168,7 +168,7 @@ class SequenceTracker {
     hole_bytes_ = kLargestWindow;
   }
 
-  // Returns whether the segment lies within the latest hole, and removes its bytes from the hole.
+  // Returns true if the segment lies within the latest hole, from which it then removes the segment's bytes.
   bool fills_hole(uint32_t seq, uint32_t bytes) {
     const uint32_t before = seq - hole_seq_;
     if (hole_bytes_ == 0 || before >= hole_bytes_ || bytes > hole_bytes_ - before) return false;
@@ -176,7 +176,7 @@ class SequenceTracker {
       hole_seq_ += bytes;
       hole_bytes_ -= bytes;
     } else {
-      hole_bytes_ = before;  // forgets the part of the hole after the segment
+      hole_bytes_ = before;  // drops the part of the hole after the segment
     }
     return true;
   }

@@ -16,18 +16,18 @@ inline Value bits_value(double bits_per_second) {
   return Value::u64(static_cast<uint64_t>(std::min(std::round(bits_per_second), kMax)));
 }
 
-// The share of the link's speed, which is 0 if unknown.
+// Returns the share of the link's speed, which is 0 if unknown.
 inline Value share_value(double bits_per_second, uint64_t link_bits_per_second) {
   if (!std::isfinite(bits_per_second) || link_bits_per_second == 0) return Value::absent(FieldType::kF64);
   return Value::f64(bits_per_second / static_cast<double>(link_bits_per_second));
 }
 
-// A tap's name; absent if not configured.
+// Returns a tap's name, or an absent value if it is not configured.
 inline Value name_value(const std::string& name) {
   return name.empty() ? Value::absent(FieldType::kString) : Value::string(name);
 }
 
-// The port of a tap, or else that of the copies (PortInference); empty if unknown.
+// Returns the port of a tap, or else that of the copies (PortInference), or an empty string if both are unknown.
 inline std::string port_name(const std::string& of_tap, uint16_t of_copies) {
   return of_tap.empty() && of_copies != 0 ? std::to_string(of_copies) : of_tap;
 }

@@ -53,8 +53,8 @@ struct Mirrored {
   std::vector<Frame> copies;         // the frames that were not dropped, as they arrive
   std::vector<int64_t> arrivals_ns;  // at the port's queue, by copy
 
-  // The time from which a load that begins at `time_ns` covers arrivals: when the first copy that leaves the port at or
-  // after that time arrived, if the copy had to wait.
+  // Returns the time from which a load that begins at `time_ns` covers arrivals: when the first copy that leaves the
+  // port at or after that time arrived, if the copy had to wait.
   int64_t begin_ns(int64_t time_ns) const {
     const auto next = std::lower_bound(copies.begin(), copies.end(), time_ns,
                                        [](const Frame& copy, int64_t time) { return copy.time_ns < time; });
@@ -62,7 +62,7 @@ struct Mirrored {
   }
 };
 
-// The frames behind a port with a drop-tail queue.
+// Returns the frames that leave a port with a drop-tail queue.
 Mirrored mirrored(const std::vector<Frame>& frames, double bits_per_second) {
   Mirrored mirrored;
   double free_ns = 0;
@@ -81,7 +81,7 @@ Mirrored mirrored(const std::vector<Frame>& frames, double bits_per_second) {
   return mirrored;
 }
 
-// Sets the speeds by the arguments of query 0.
+// Sets the speeds in the arguments of query 0.
 std::unique_ptr<Parser> parser(std::unique_ptr<Parser> parser, uint64_t link, uint64_t mirror, int64_t queue_ns = 0) {
   parser->set_arguments(
       0, std::vector<Value>{Value::u64(link), Value::u64(mirror), Value::i64(queue_ns), Value::i64(kNsPerSecond)});
@@ -132,7 +132,7 @@ class DegradedRates : public ::testing::TestWithParam<std::string> {
     capture_ = read(GetParam());
     if (capture_.frames.empty()) GTEST_SKIP() << "no reference captures: set TAPLINE_CAPTURES";
   }
-  // The rate of the capture's bytes on the wire.
+  // Returns the rate of the capture's bytes on the wire.
   double rate_between(int64_t from_ns, int64_t to_ns) const {
     double bits = 0;
     for (const Frame& frame : capture_.frames) {
@@ -141,7 +141,7 @@ class DegradedRates : public ::testing::TestWithParam<std::string> {
     return bits * 1e9 / static_cast<double>(to_ns - from_ns);
   }
 
-  // Estimates for the seconds that were observed completely.
+  // Judges the estimates for the seconds that were observed completely.
   Judged judge(std::unique_ptr<Parser> parser, const Mirrored& port) const {
     Judged judged;
     for (const Tuple& tuple : run(std::move(parser), port.copies)) {
@@ -155,7 +155,7 @@ class DegradedRates : public ::testing::TestWithParam<std::string> {
   Capture capture_;
 };
 
-// Senders put whole responses on a link that is far faster than the mirror port, so one run of tail drops takes the
+// Senders put whole responses on a link that is far faster than the mirror port, so one run of tail drops drops the
 // rest of a flow.
 TEST_P(DegradedRates, LinksOfAnOversubscribedPort) {
   for (const double factor : {0.2, 1.5, 5.0}) {

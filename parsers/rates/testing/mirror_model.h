@@ -7,7 +7,7 @@
 
 namespace tapline::rates::testing {
 
-// How a sender spaces its packets.
+// The spacing of a sender's packets.
 enum class Pattern : uint8_t {
   kPaced,      // single packets, with jitter, at a rate that varies like a congestion window
   kBursts,     // a round trip's packets at once, at link speed
@@ -69,7 +69,7 @@ struct MirrorRun {
 // do not slow senders down.
 MirrorRun run_mirror(const std::vector<FlowSpec>& flows, const MirrorSpec& mirror, uint64_t seed);
 
-// Bytes that a flow's sender put on its link in [from_ns, to_ns).
+// Returns the bytes that a flow's sender put on its link in [from_ns, to_ns).
 uint64_t sent_bytes(const MirrorRun& run, uint32_t flow, int64_t from_ns, int64_t to_ns);
 
 }  // namespace tapline::rates::testing
