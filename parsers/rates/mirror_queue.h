@@ -49,8 +49,8 @@ struct MirrorPort {
 // each copy's delay:
 //
 //   - A gap between copies shows an empty queue. From there on the delay is at most the time since.
-//   - A hole in a flow's sequence numbers while the port is busy shows a full queue. From there on the full delay is
-//     longer by at most the time since, as long as packets arrive at half of the port's speed or more.
+//   - A hole in a flow's sequence numbers while the port is busy shows a full queue. From there on the delay is below
+//     that of a full queue by at most the time since, as long as packets arrive at half of the port's speed or more.
 //
 // It assumes queues of a fixed size. A hole may also stem from a loss before the switch, so only the third hole of a
 // busy period counts. No allocation; one instance per mirror port; not thread-safe.

@@ -15,7 +15,7 @@ std::string_view line_of(std::string_view bytes) {
   return bytes.substr(0, bytes.substr(0, kMaxLineBytes).find('\n') + 1);
 }
 
-// Other protocols also have lines that begin with +OK or -ERR, but continue with sentences.
+// Returns false for lines of other protocols, which may also begin with +OK or -ERR but continue with sentences.
 bool is_of_redis(std::string_view line) {
   const std::string_view word = first_word(line.substr(1));
   if (line.front() == '+') return word.size() + 1 + kLineEndBytes == line.size();

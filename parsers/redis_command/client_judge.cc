@@ -10,7 +10,8 @@
 namespace tapline::redis {
 namespace {
 
-// Commands whose reply types are not listed may have any reply.
+// Returns true if the command may have a reply of this type. Commands whose reply types are not listed may have any
+// reply.
 bool may_answer(char type, std::string_view command) {
   const std::string_view types = answers_of(command);
   return types.empty() || types.find(type) != std::string_view::npos;

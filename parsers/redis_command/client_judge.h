@@ -22,7 +22,7 @@ class ClientJudge {
   void suggest(Side client, bool by_query);
   // Examines the next segment of this side. Returns true if it begins the side's turn.
   bool see(Side side, std::string_view bytes, const Segment& segment);
-  // The client's side, or -1 if it is uncertain.
+  // Returns the client's side, or -1 if it is uncertain.
   int client() const { return client_; }
 
  private:

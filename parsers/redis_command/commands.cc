@@ -11,8 +11,9 @@ bool is_one_of(std::string_view name, const std::string_view (&names)[size]) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-// The number of words, including the name, or, if negative, the minimum number. `answers` has the types of the values
-// in its replies, in RESP2 and RESP3, for the most frequent commands; if it is empty, any type is possible.
+// `words` is the number of words, including the name, or, if negative, the minimum number. `answers` contains the types
+// of the values in the command's replies, in RESP2 and RESP3, for the most frequent commands; if it is empty, any type
+// is possible.
 struct KnownCommand {
   std::string_view name;
   int words;
@@ -273,7 +274,7 @@ const KnownCommand* find(std::string_view name) {
   return it != std::end(kKnown) && it->name == name ? it : nullptr;
 }
 
-// True for commands of modules that are part of Redis 8 or were part of Redis Stack.
+// Returns true for commands of modules that are part of Redis 8 or were part of Redis Stack.
 bool is_of_module(std::string_view name) {
   constexpr std::string_view kPrefixes[] = {"BF.", "CF.", "CMS.", "FT.", "JSON.", "TDIGEST.", "TOPK.", "TS."};
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),

@@ -16,16 +16,17 @@ bool has_subcommands(std::string_view name);
 // password, a script, or some other word.
 bool has_key(std::string_view name);
 
-// True for SUBSCRIBE and similar commands, whose replies are pushes.
+// Returns true for SUBSCRIBE and similar commands, whose replies are pushes.
 bool is_subscription(std::string_view name);
-// True for the first element of the pushes that confirm subscriptions.
+// Returns true for the first element of the pushes that confirm subscriptions.
 bool is_confirmation(std::string_view word);
 
-// True for commands, such as MONITOR and SYNC, after whose reply the server's output contains no further replies.
+// Returns true for commands, such as MONITOR and SYNC, after whose reply the server's output contains no further
+// replies.
 bool ends_responses(std::string_view name);
 
-// The types of the values that may be the reply to the command, except errors and QUEUED; empty if any type is
-// possible.
+// Returns the types of the values that may be the reply to the command, except errors and QUEUED, or an empty string if
+// any type is possible.
 std::string_view answers_of(std::string_view name);
 
 // Returns true if Redis, or one of its modules, has a command of this name with this many words, including the name.

@@ -204,7 +204,7 @@ Unit Exchange::element(std::string_view bytes, size_t line_bytes, uint64_t lengt
   return Unit::taken(whole);
 }
 
-// Called when the command's name is known, which also decides if it gets a reply.
+// Begins the request, once the command's name is known, which also determines if it gets a reply.
 void Exchange::begin_request(bool certain) {
   const Side client = static_cast<Side>(client_);
   recognise(client, client, certain, certain);
@@ -243,7 +243,7 @@ void Exchange::begin_reply_mode(std::string_view word) {
   skips_ = mode == "SKIP" && !silent_;
 }
 
-// Called when the command was read completely.
+// Ends the request, once the command was read completely.
 void Exchange::element_read(uint64_t end) {
   asking_ = RequestState::kStart;
   if (!begun_) return;
@@ -286,7 +286,7 @@ Unit Exchange::response_unit(Side side, std::string_view bytes, const Segment& f
   return Unit::taken(line_bytes, bulk ? static_cast<uint64_t>(count) + kLineEndBytes : 0);
 }
 
-// Messages to subscribers are identified by their first element.
+// Reads the first element of an array or a push, which identifies messages to subscribers.
 Unit Exchange::first_element(Side side, std::string_view bytes, const Segment& first) {
   const size_t line_bytes = readers_[side].line_end(bytes);
   if (line_bytes == std::string_view::npos) return bytes.size() < kMaxWordBytes ? Unit::more() : Unit::none();

@@ -27,7 +27,7 @@ class HeldPieces {
     make_room(bytes.size());
     if (bytes.size() > kMaxBytes) return;
     bytes_ += bytes.size();
-    // True if the first piece is everything that its side has sent.
+    // If the first piece is everything that its side has sent, it begins a turn.
     if (pieces_.size() == 1 && from_first_ && pieces_[0].side != side) pieces_[0].begins = true;
     pieces_.push_back({side, segment, begins, 0, std::string(bytes.begin(), bytes.end())});
   }

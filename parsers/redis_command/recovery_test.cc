@@ -63,7 +63,7 @@ ExchangeResult exchange_of(int number) {
   }
 }
 
-// Tests a higher port on either side.
+// Returns a connection whose client has the lower or the higher port.
 std::vector<Frame> arrays_of(int count, bool low_client, const std::vector<int>& kinds = {}) {
   Conversation conversation({.client_port = static_cast<uint16_t>(low_client ? 4000 : 40000), .server_port = 6379});
   conversation.handshake();
@@ -173,7 +173,7 @@ struct Score {
   size_t wrong = 0;
 };
 
-// The response to the command of key NUMBER has NUMBER modulo 50 bytes.
+// Sends GET commands. The value of key NUMBER has 10 + NUMBER modulo 50 bytes.
 void send_gets(Conversation& conversation, int first, int count) {
   for (int number = first; number < first + count; ++number) {
     conversation.client(array({"GET", key(number)}));

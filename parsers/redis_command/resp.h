@@ -12,7 +12,7 @@ inline constexpr uint64_t kMaxElements = 1 << 20;
 inline constexpr uint64_t kMaxBulkBytes = uint64_t{512} << 20;
 inline constexpr uint64_t kLineEndBytes = 2;
 
-// True for the first byte of a value, which gives its type.
+// Returns true for the first byte of a value, which gives its type.
 bool is_type(char byte);
 bool is_bulk(char type);        // true for a length followed by that many bytes
 bool is_collection(char type);  // true for a count followed by that many values
@@ -26,7 +26,7 @@ bool is_value_line(std::string_view line, int64_t* count);
 bool is_name(std::string_view name);
 void append_upper(std::string* text, std::string_view word);
 std::string_view first_word(std::string_view text);
-// True for a line that is almost certainly a command.
+// Returns true for a line that is almost certainly a command.
 bool is_inline_command(std::string_view line);
 
 }  // namespace tapline::redis

@@ -37,7 +37,7 @@ class RouteFeed {
   Reader* add_reader();
   // Replaces the routes. When it returns, no reader uses the earlier ones any more. One thread publishes at a time.
   void publish(std::unique_ptr<const Routes> next);
-  // The latest routes, for the thread that publishes; null if there are none.
+  // Returns the latest routes, for the thread that publishes, or null if there are none.
   const Routes* current() const { return owned_.get(); }
 
  private:

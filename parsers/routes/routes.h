@@ -17,7 +17,7 @@ namespace tapline {
 struct RouteRule {
   std::string switch_name;      // as taps name the switch
   uint64_t mac = 0;             // destination Ethernet address, 48 bits
-  std::vector<uint16_t> ports;  // output ports, from 1; of several, the switch chooses one by an unknown hash
+  std::vector<uint16_t> ports;  // output ports, from 1; if there are several, the switch chooses one by an unknown hash
   bool changing = false;        // true if the switch is about to change it, so that any port may be wrong
 };
 
@@ -42,7 +42,7 @@ struct InferredPort {
   LossReason reason = LossReason::kRouteUnknown;
 };
 
-// The routes of one switch: an open-addressing table, of which a version with 100,000 routes is freed at once.
+// The routes of one switch: an open-addressing table, so that even 100,000 routes are freed at once.
 class SwitchRoutes {
  public:
   // Infers the output port of a packet from its destination address and the time at which its copy was captured.
@@ -54,10 +54,10 @@ class SwitchRoutes {
   }
 
   // Infers the port by which a packet entered the switch: the last link of the path from the source's switch, along the
-  // routes to the destination. Unknown if a route or a port of this path is.
+  // routes to the destination. The port is unknown if a route or a port of this path is unknown.
   InferredPort input_port_of(uint64_t source, uint64_t destination, int64_t time_ns) const;
 
-  // Speeds of the ports' links in bits per second, by port; unknown ones are absent.
+  // Returns the speeds of the ports' links in bits per second, by port; unknown ones are absent.
   std::map<uint16_t, uint64_t> speeds() const;
   // Returns true if packets are forwarded through the port.
   bool uses(uint16_t port) const { return used_.count(port) != 0; }
@@ -93,7 +93,7 @@ class SwitchRoutes {
   }
   // Returns false if the table has a route to the address.
   bool insert(const Route& route);
-  // A packet's next port on its way; null and a reason if it is unknown.
+  // Returns the next port on a packet's path, or null if it is unknown; *port then gives the reason.
   const Port* next(uint64_t mac, int64_t time_ns, InferredPort* port) const;
 
   static constexpr uint32_t kFirstBits = 4;
@@ -112,15 +112,16 @@ class SwitchRoutes {
 // that time, the port is unknown.
 class Routes {
  public:
-  // Makes a version of one part, as RoutesBuilder does.
+  // Creates a version from a single table, as RoutesBuilder does.
   static std::unique_ptr<const Routes> make(uint64_t version, const RouteTable& table, const Routes* earlier,
                                             int64_t since_ns, std::string* error);
 
   uint64_t version() const { return version_; }
-  // A number that distinguishes this object from all others of the process, including earlier ones at the same address.
+  // Returns a number that distinguishes this object from all others of the process, including earlier ones at the same
+  // address.
   uint64_t id() const { return id_; }
   size_t size() const;
-  // The routes of a switch; null if the switch is unknown.
+  // Returns the routes of a switch, or null if the switch is unknown.
   const SwitchRoutes* of(const std::string& switch_name) const {
     const auto found = switches_.find(switch_name);
     return found == switches_.end() ? nullptr : &found->second;
@@ -144,12 +145,12 @@ class RoutesBuilder {
 
   RoutesBuilder(uint64_t version, const Routes* earlier);
   void add(const RouteTable& part);
-  // Ends the version. Routes that the earlier one has in the same form stay in force; others count for copies captured
-  // since `since_ns`. Returns null and sets *error if the rules contradict each other or are invalid.
+  // Completes the version. Routes that the earlier version has in the same form stay in force; others apply to copies
+  // captured since `since_ns`. Returns null and sets *error if the rules contradict each other or are invalid.
   std::unique_ptr<const Routes> finish(int64_t since_ns, std::string* error);
 
  private:
-  // Return the reason why the rule is invalid; empty if it was added.
+  // Return the reason why the rule is invalid, or an empty string if it was added.
   std::string add(const RouteRule& rule);
   std::string add(const PortRule& rule);
 
@@ -160,7 +161,7 @@ class RoutesBuilder {
   std::string error_;  // the first one
 };
 
-// "02:00:00:00:00:01"
+// Returns the address as "02:00:00:00:00:01".
 std::string mac_text(uint64_t mac);
 
 }  // namespace tapline

@@ -17,8 +17,9 @@
 //                               otherwise: a copy of a packet to the host, from host / 8, by tap kind / 8 % 4, after
 //                                  value x 8 us
 //
-// Aborts if an inferred port is not the one that every version since a time before the copy has had, if the port of
-// entry is none to which the source or a neighbour leads, or if a parser names a port that no version had.
+// Aborts if an inferred port is not the one that every version since a time before the copy has had, if an inferred
+// input port is not one at which the source or a neighbour is connected, or if a parser names a port that no version
+// had.
 namespace tapline::testing {
 namespace {
 
@@ -31,7 +32,7 @@ struct Version {
   int64_t since_ns;
 };
 
-// The rule of a version for an address, null if there is none.
+// Returns the version's rule for an address, or null if there is none.
 const RouteRule* rule_of(const Version& version, const std::string& name, uint64_t mac) {
   for (const RouteRule& rule : version.rules) {
     if (rule.switch_name == name && rule.mac == mac) return &rule;
@@ -39,7 +40,8 @@ const RouteRule* rule_of(const Version& version, const std::string& name, uint64
   return nullptr;
 }
 
-// The port by the versions in force until now: known if the latest ones agree on it, and the first of these counts.
+// Returns the port according to the versions so far. It is known if the latest versions agree on it, since the time of
+// the first of these.
 uint16_t expected_port(const std::vector<Version>& versions, const std::string& name, uint64_t mac, int64_t time_ns) {
   uint16_t port = 0;
   int64_t since_ns = 0;

@@ -132,10 +132,10 @@ struct Spines : testing::Test {
 };
 
 TEST_F(Spines, AnInputPortFollowsFromThePath) {
-  // The source's switch.
+  // At the source's switch.
   EXPECT_EQ(input("leaf1", 0, 1).number, 1);
   EXPECT_EQ(input("leaf2", 2, 1).number, 2);
-  // The routes to the destination, not those to the source: host 0 answers host 2 via spine 1.
+  // The path follows the routes to the destination, not those to the source: host 0 answers host 2 via spine 1.
   EXPECT_EQ(input("leaf2", 0, 2).number, 4);
   EXPECT_EQ(input("leaf1", 2, 0).number, 3);
   EXPECT_EQ(input("spine2", 0, 2).number, 1);
@@ -151,7 +151,7 @@ TEST_F(Spines, AnInputPortOfAnUncertainPathIsUnknown) {
   EXPECT_EQ(input("leaf2", 0, 2).number, 4);
   rules[2].ports = {3, 4};
   EXPECT_EQ(reason("leaf2", 0, 2), "route_ambiguous");
-  // A route that has changed counts from its time.
+  // A route that has changed is valid from its time on.
   rules[2].ports = {3};
   const auto earlier = made(rules);
   EXPECT_EQ(input("leaf2", 0, 2, earlier.get(), 100).number, 3);

@@ -39,8 +39,8 @@ struct TcpSpec {
   std::vector<uint16_t> vlans = {};
 };
 
-// These functions write layers, from the inside out: each one wraps its argument. Lengths are correct, and checksums
-// are zero.
+// These functions write layers, from the inside out: each wraps its argument. Lengths are correct, and checksums are
+// zero.
 Bytes tcp_segment(const TcpSpec& spec);
 Bytes udp_datagram(uint16_t src_port, uint16_t dst_port, std::string_view payload);
 Bytes ip_v4(const std::string& src, const std::string& dst, uint8_t protocol, const Bytes& payload);

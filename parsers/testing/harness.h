@@ -53,7 +53,7 @@ class Harness {
   explicit Harness(const std::vector<std::string>& parsers, const EngineOptions& options = small());
   explicit Harness(std::vector<std::unique_ptr<Parser>> parsers, const EngineOptions& options = small());
 
-  // Bounds that suit tests: few connections, little memory.
+  // Returns bounds that suit tests: few connections, little memory.
   static EngineOptions small();
 
   // Feeds all frames in bursts of `burst`, with fragments reassembled; `queries` select every packet. Returns the

@@ -38,7 +38,7 @@ class Handshake final : private RecordHandler {
   void recycle();
 
   Outcome outcome() const { return outcome_; }
-  // The outcome if no more bytes arrive.
+  // Returns the outcome if no more bytes arrive.
   Outcome last_outcome() const { return outcome_ == Outcome::kNone && refused_ ? Outcome::kAlert : outcome_; }
   // Returns true if no hello was found and none is being read.
   bool idle() const { return readers_[0].idle() && readers_[1].idle(); }
@@ -57,7 +57,7 @@ class Handshake final : private RecordHandler {
   const std::string& protocol() const { return protocol_; }
   uint16_t version() const { return version_; }
   uint16_t cipher_suite() const { return cipher_suite_; }
-  // The duration is set only if its beginning and end were both seen in order.
+  // Return a duration only if its beginning and end were both seen in order.
   std::optional<int64_t> answer_ns() const;
   std::optional<int64_t> handshake_ns() const;
   // Returns true if the client acknowledged bytes of the server that were not captured.

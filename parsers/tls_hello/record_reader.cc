@@ -127,7 +127,7 @@ void RecordReader::begin_message(RecordHandler& handler) {
   if (message_remaining_ == 0) message_header_bytes_ = 0;
 }
 
-// Most hellos are contiguous and are read in place.
+// Reads bytes of a handshake message. Most hellos are contiguous and are read in place.
 void RecordReader::message(Bytes& bytes, RecordHandler& handler) {
   const size_t take = std::min<size_t>(bytes.size(), message_remaining_);
   const Bytes piece = bytes.first(take);
@@ -157,8 +157,8 @@ void RecordReader::alert(Bytes bytes, RecordHandler& handler) {
   }
 }
 
-// Called when the stream can't be read as TLS. Before a hello was read, the search continues; afterwards, nothing more
-// is read.
+// Handles a stream that can't be read as TLS: continues the search if no hello was read yet, and otherwise reads
+// nothing more.
 void RecordReader::fail() {
   if (recognised_) {
     lost_ = true;

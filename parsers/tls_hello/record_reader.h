@@ -15,8 +15,8 @@ enum class MessageType : uint8_t { kClientHello = 1, kServerHello = 2 };
 class RecordHandler {
  public:
   virtual ~RecordHandler() = default;
-  // Called with a whole hello. Returns false if it turns out not to be one. `first` is the segment with its record's
-  // first byte.
+  // Called with a whole hello. Returns false if it turns out not to be one. `first` is the segment with the first byte
+  // of the hello's record.
   virtual bool on_hello(Side side, MessageType type, Bytes body, const Segment& first) = 0;
   // Called for a record of which only the length is readable.
   virtual void on_protected(Side side, ContentType type, uint32_t bytes, const Segment& segment) = 0;
@@ -39,7 +39,7 @@ class RecordReader {
   // Returns true if these bytes at the beginning of a piece may begin a hello. It is cheap enough for every piece.
   static bool may_begin_hello(Bytes bytes);
 
-  // Called when the other side has sent its hello: an alert may replace or precede this side's hello.
+  // To be called when the other side has sent its hello, because an alert may replace or precede this side's hello.
   void expect_response() { expected_ = true; }
   void read(Bytes bytes, const Segment& segment, RecordHandler& handler);
   void gap(uint64_t bytes);

@@ -10,7 +10,7 @@
 namespace tapline {
 
 // The pairing's part of a request, without its text. A protocol's request derives from it, or from RequestHalf, and
-// adds the fields it reports; objects are reused, so it sets all these fields after begin_request().
+// adds the fields that it reports. Objects are reused, so the protocol must set all these fields after begin_request().
 struct BareRequestHalf {
   int64_t first_ns = 0;
   uint64_t begin = 0;  // offsets refer to the requests' stream
@@ -24,15 +24,15 @@ struct BareRequestHalf {
   bool after_hidden : 1 = false;  // unseen requests may precede it
   bool begins_batch : 1 = false;  // the client had received more than when it sent the previous request, which was seen
 
-  // A protocol with different rules hides these in its request type:  True if a client may send another request when it
-  // has received some, but not all, of the responses that it waits for.
+  // A protocol with different rules hides these members in its request type. kMayOverlap is true if a client may send
+  // another request when it has received some, but not all, of the responses that it waits for.
   static constexpr bool kMayOverlap = true;
-  // True if this response can't belong to the request, because it contains another command, key or number.
+  // Returns true if this response can't belong to the request, because it contains another command, key or number.
   template <typename Response>
   bool contradicts(const Response& /*response*/) const {
     return false;
   }
-  // True for a quiet command, which may get no response while later commands get one.
+  // Returns true for a quiet command, which may get no response while later commands get one.
   bool may_be_silent() const { return false; }
 };
 
@@ -64,7 +64,8 @@ struct ResponseHalf {
   bool complete = false;      // end is where it ends
   bool after_hidden = false;  // unseen responses may precede it
 
-  // Returns false if it may be the only response to several requests. A protocol with such responses hides it.
+  // Returns false if this response may be the only response to several requests. A protocol with such responses hides
+  // it.
   bool answers_one() const { return true; }
 
   void start(const Segment& first) {

@@ -9,8 +9,8 @@
 namespace tapline::testing {
 namespace {
 
-// Frame i is at i * kStepNs + (i * i mod kPrime): the distance of i and j determines j - i, and with it i + j modulo a
-// prime.
+// Frame i is at i * kStepNs + (i * i mod kPrime): the distance between frames i and j determines j - i, and with it i +
+// j modulo a prime.
 constexpr int64_t kPrime = 262'147;
 constexpr int64_t kStepNs = 1 << 20;
 constexpr int64_t kStartNs = 1'000'000'000'000;
@@ -75,7 +75,8 @@ void PairJudge::note_copies() {
   }
 }
 
-// If a retransmitted frame was lost, or follows its copy, the copy counts as captured first.
+// Replaces copies with the frames that they repeat: if a retransmitted frame was lost, or follows its copy, the copy
+// counts as the original.
 PairJudge::Reported PairJudge::by_first_copies(const Reported& reported, const Order& order) const {
   const auto first = [&](uint32_t frame) {
     const auto copied = first_copy_.find(frame);
@@ -179,7 +180,8 @@ void PairJudge::count_right(const Pair& pair, const std::map<Details, uint64_t>&
   }
 }
 
-// `readable` is true if the bytes of its frames are unaltered.
+// Returns true if the whole capture has the pair and, if `readable` is true, its values. `readable` is true if the
+// bytes of the pair's frames are unaltered.
 bool PairJudge::is_of(const Pair& pair, const Details& reported, bool readable) const {
   const auto truth = truth_.find(pair);
   if (truth == truth_.end()) return false;

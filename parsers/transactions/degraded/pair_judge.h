@@ -57,8 +57,8 @@ struct JudgedTuple {
 // A degraded capture, apart from its frames.
 struct JudgedCapture {
   Wrapping wrapping = Wrapping::kNone;
-  // Ignores this many first requests of each connection in the degraded capture: a parser that joins in the middle may
-  // need them to identify the protocol.
+  // Number of first requests of each connection to ignore in the degraded capture, because a parser that joins in the
+  // middle may need them to identify the protocol.
   uint32_t joining = 0;
 };
 

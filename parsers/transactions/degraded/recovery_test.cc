@@ -35,7 +35,7 @@ std::string little_endian(uint64_t value, int bytes) {
   return text;
 }
 std::string name_of(int exchange) { return "k" + std::to_string(100'000 + exchange); }
-// Responses have many lengths, so that their ends differ.
+// Returns a value. Values have many lengths, so that the ends of responses differ.
 std::string value_of(int exchange) { return std::string(1 + static_cast<size_t>(exchange * 37 % 90), 'v'); }
 
 struct Protocol {
@@ -69,7 +69,7 @@ Protocol http2() {
   };
   constexpr uint8_t kHeaders = 1, kSettings = 4, kEnds = 5;  // END_STREAM, END_HEADERS
   const auto stream_of = [](int i) { return static_cast<uint32_t>(2 * i + 1); };
-  // A GET over http of a path that is not kept in HPACK's table (RFC 7541 section 6.2.2).
+  // Returns the headers of a GET over http of a path that is not stored in HPACK's table (RFC 7541 section 6.2.2).
   const auto headers = [](int i) { return "\x82\x86\x04" + big_endian(name_of(i).size() + 1, 1) + "/" + name_of(i); };
   return {.parser = "http2_request",
           .port = 8080,
@@ -198,8 +198,8 @@ class Session {
  private:
   bool happens(uint32_t percent) { return random_() % 100 < percent; }
 
-  // Adds one exchange, several at once with each side's messages in one or in separate segments, or another request
-  // before the response.
+  // Adds one exchange, several at once with each side's messages in one or in separate segments, or exchanges in which
+  // the next request precedes the response.
   void say() {
     const int kind = protocol_.pipelines ? static_cast<int>(random_() % 4) : 0;
     const int count = kind == 0 ? 1 : 2 + static_cast<int>(random_() % 4);

@@ -10,8 +10,8 @@
 namespace tapline::testing {
 namespace {
 
-// Copies of a small capture alternate in blocks of this many frames: a late frame stays among the frames of its
-// connection, and a capture that begins in the middle does so in the middle of all copies.
+// Copies of a small capture alternate in blocks of this many frames, so that a late frame stays among the frames of its
+// connection, and a capture that begins in the middle begins in the middle of all copies.
 constexpr size_t kBlockFrames = 8;
 
 // Reads a mapping, and finds keys that are unknown.
@@ -41,7 +41,7 @@ class Keys {
   std::vector<std::string> known_;
 };
 
-// A value missing from a bar defaults to the condition's.
+// Reads the bars by condition. A value missing from a bar defaults to the condition's.
 std::map<std::string, Bar> read_bars(const nlohmann::json& node, const std::string& where) {
   std::map<std::string, Bar> bars;
   for (const Condition& condition : conditions()) {
