@@ -62,7 +62,7 @@ class IdPairing {
     return place != nullptr && place->answering ? &place->response : nullptr;
   }
 
-  // Reports the transaction if its response arrived earlier.
+  // Ends a request. Reports the transaction if its response arrived earlier.
   void end_request(const Id& id, uint64_t end, Sink& sink, bool complete = true) {
     Place* place = find(id);
     if (place == nullptr || !place->requested) return;
@@ -122,7 +122,7 @@ class IdPairing {
     trim_front();
   }
 
-  // Ends a transaction for whose response the client no longer waits, because its stream was reset or it timed out.
+  // Ends a transaction whose response the client no longer awaits, because its stream was reset or it timed out.
   void expire(const Id& id, Sink& sink) {
     if (Place* place = find(id)) report(*place, sink);
   }
@@ -224,7 +224,7 @@ class IdPairing {
     return place;
   }
 
-  // Closes the gaps between transactions: long ones remain while others begin and end.
+  // Closes the gaps that ended transactions leave between open ones, since long transactions remain while others end.
   void compact() {
     size_t kept = 0;
     for (size_t i = 0; i < places_.size(); ++i) {

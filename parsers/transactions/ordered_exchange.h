@@ -108,7 +108,7 @@ class OrderedExchange {
     Sink& sink_;
   };
 
-  // Called once the client is known.
+  // Sets the client, once it is known.
   void take_client(Side side) {
     client_ = side;
     if (middle_[side]) pairing_.hide_requests();
@@ -116,7 +116,7 @@ class OrderedExchange {
   }
 
   // Records that a unit of the protocol was seen. `certain` is true if no other protocol has such a unit at a stream's
-  // beginning, `rowed` if no other protocol has three of its kind in a row anywhere.
+  // beginning; `rowed` is true if no other protocol has three such units in a row anywhere.
   void recognise(Side asking, Side speaking, bool certain, bool rowed) {
     if (client_ < 0) {
       take_client(asking);
@@ -128,13 +128,13 @@ class OrderedExchange {
     confirmed_ = has_both || (certain && !middle_[speaking]) || (rowed && units_[speaking] >= kCertainUnits);
   }
 
-  // on_hidden() must call this first.
+  // Records that the reader is out of step. on_hidden() must call this first.
   void lose_step(Side side) {
     middle_[side] = true;
     if (!confirmed_) units_[side] = 0;
   }
 
-  // All requests before this offset were passed to the pairing.
+  // Returns the offset before which all requests were passed to the pairing.
   uint64_t settled_offset() const { return readers_[client_].settled_offset(); }
 
   UnitReader readers_[2] = {UnitReader(0), UnitReader(1)};

@@ -46,8 +46,8 @@ size_t OrderedPairing<Request, Response, kMaxPending>::after_all_answered(size_t
   return kNone;
 }
 
-// For a client that waits for all responses before it sends the next requests: finds the request of the first waiting
-// response, counting back from the next batch. All responses that the client had received when it sent that batch
+// Finds the request of the first waiting response by counting back from the next batch, for a client that waits for all
+// responses before it sends the next requests. All responses that the client had received when it sent that batch
 // belong to earlier requests.
 template <typename Request, typename Response, size_t kMaxPending>
 auto OrderedPairing<Request, Response, kMaxPending>::count_back(const Response& response, ResponseContext now) const

@@ -18,16 +18,16 @@ namespace tapline {
 // when it responded, and the client had received nothing of the response when it sent the request. While nothing is
 // hidden, order determines the rest.
 //
-// After a gap that may hide messages, acknowledgements determine it. A client that does not pipeline sends one request
-// and waits, so the response belongs to the request that ends where the acknowledgement does. A client that pipelines
-// and was seen to wait for all responses before it sends the next requests (a batch) has fixed points: a batch's first
-// response begins where the client had received everything when it sent the batch, and its last response ends where the
-// client had received everything when it sent the next batch. From these points, messages are counted forwards or
-// backwards; responses wait for the next batch if that is the only way. Otherwise both halves stay unpaired, unless
-// their contents (RequestHalf::contradicts) leave only one request. A client that sends requests while others are
-// unanswered has no fixed points: after a gap it stays unpaired until it has been quiet for longer than its slowest
-// response took, or has alternated requests and responses for a while. A response may also be seen before its request,
-// if the request's segment is late; it waits while the bytes that it acknowledges may still arrive.
+// After a gap that may hide messages, acknowledgements determine the pairs. A client that does not pipeline sends one
+// request and waits, so the response belongs to the request that ends where the acknowledgement does. A client that
+// pipelines and was seen to wait for all responses before it sends the next requests (a batch) has fixed points: a
+// batch's first response begins where the client had received everything when it sent the batch, and its last response
+// ends where the client had received everything when it sent the next batch. From these points, messages are counted
+// forwards or backwards; responses wait for the next batch if that is the only way. Otherwise both halves stay
+// unpaired, unless their contents (RequestHalf::contradicts) leave only one request. A client that sends requests while
+// others are unanswered has no fixed points: after a gap it stays unpaired until it has been quiet for longer than its
+// slowest response took, or has alternated requests and responses for a while. A response may also be seen before its
+// request, if the request's segment is late; it waits while the bytes that it acknowledges may still arrive.
 //
 // The protocol's reader calls, for the requesting side:    begin_request, keep_text, end_request, hide_requests,
 //                                  after each piece of it:  requests_settled
@@ -88,7 +88,7 @@ class OrderedPairing {
     request->complete = complete;
   }
 
-  // Forgets the message being read, which turned out not to be a request.
+  // Abandons the message being read, which turned out not to be a request.
   void forget_reading() { reading_ = 0; }
 
   // Declares that unseen requests, or responses, may follow here.
@@ -115,7 +115,7 @@ class OrderedPairing {
     return answered();
   }
 
-  // The response being read, or null; and its request, or null.
+  // Return the response being read, and its request, or null if there is none.
   Response* response() { return current_ ? &*current_ : nullptr; }
   const Request* answered() const { return current_paired_ ? &current_request_ : nullptr; }
   // Touches the oldest request without a response, to which a response that begins now would belong if nothing is
@@ -179,15 +179,15 @@ class OrderedPairing {
     latest_response_end_ = end;
   }
 
-  // Called when the protocol shows that the client sent nothing while it waited for this response: the response that
+  // Declares that, as the protocol shows, the client sent nothing while it waited for this response. The response that
   // begins at `responses_end` belongs to the request that begins at `requests_end`.
   void all_answered(uint64_t requests_end, uint64_t responses_end) {
     answered_requests_ = requests_end;
     answered_responses_ = responses_end;
   }
 
-  // Called when the server sends no more: unanswered requests stay unanswered, unless the response waits for a
-  // request's missing part.
+  // Declares that the server sends no more. Reports unanswered requests, unless a response waits for a request's
+  // missing part.
   void server_ended(Sink& sink) {
     if (waiting_.empty()) report_first_requests(requests_.size(), sink);
   }
@@ -223,7 +223,7 @@ class OrderedPairing {
   }
 
   size_t pending() const { return requests_.size(); }
-  // The memory of texts, and of slots beyond the few that are always kept.
+  // Returns the memory of texts and pending messages, without the few slots that are always kept.
   size_t memory_bytes() const {
     return text_bytes_ + requests_.size() * sizeof(Request) + waiting_.size() * sizeof(Response);
   }
@@ -282,7 +282,7 @@ class OrderedPairing {
     request_peer_offset_ = first.peer_offset;
   }
 
-  // Called when the client has sent requests while earlier ones were unanswered, and has received responses to those
+  // Records that the client has sent requests while earlier ones were unanswered, and has received responses to those
   // since then.
   void overlap() {
     overlapping_ = true;
@@ -434,7 +434,7 @@ class OrderedPairing {
   }
 
   // Settles responses that waited for their requests: pairs them once the requests have arrived, and reports them alone
-  // once these can no longer arrive.
+  // once the requests can no longer arrive.
   void settle(bool closing, Sink& sink) {
     while (!waiting_.empty()) {
       Response& response = waiting_.front();

@@ -94,7 +94,7 @@ class Session {
     pairing.hide_responses();
     return *this;
   }
-  // The response arrives, but the stream's reader does not recognise it.
+  // Adds a response that arrives but is not recognised by the stream's reader.
   Session& miss_response() {
     answered_ += 10;
     return *this;

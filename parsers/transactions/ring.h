@@ -7,7 +7,8 @@
 namespace tapline {
 
 // A queue that reuses its slots with their contents, so that strings keep their memory. Pushing allocates only if the
-// queue becomes longer than at any time since it was last empty, when it keeps a single slot. Not thread-safe.
+// queue becomes longer than at any time since it was last empty; an empty queue keeps at most one slot. Not
+// thread-safe.
 template <typename T>
 class Ring {
  public:

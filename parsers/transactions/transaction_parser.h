@@ -13,13 +13,13 @@
 
 namespace tapline {
 
-// The field `partial`: "" for a whole transaction, else the half that was seen.
+// Returns the value of the field `partial`: "" for a whole transaction, else the half that was seen.
 inline std::string_view partial_of(Seen seen) {
   if (seen == Seen::kBoth) return "";
   return seen == Seen::kUnanswered || seen == Seen::kRequest ? "request" : "response";
 }
 
-// The last two fields of every transaction parser.
+// Return the last two fields of every transaction parser.
 inline Field partial_field() {
   return {"partial", FieldType::kString, "", "request = no response was seen, response = no request was seen in time"};
 }
@@ -28,8 +28,8 @@ inline Field unanswered_field() {
           "No response arrived, and neither a loss nor the end of the capture explains that"};
 }
 
-// The duration from a request's first byte to a moment of its response. Absent if either was not seen, or if the
-// response was captured before its request: the duration is then unknown.
+// Returns the duration from a request's first byte to a moment of its response. It is absent if either was not seen, or
+// if the response was captured before its request.
 inline Value duration_of(const BareRequestHalf* request, int64_t moment_ns) {
   if (request == nullptr || moment_ns < request->first_ns) return Value::absent(FieldType::kI64);
   return Value::i64(moment_ns - request->first_ns);
@@ -42,7 +42,7 @@ inline Value time_to_last_byte(const BareRequestHalf* request, const ResponseHal
   return ended ? duration_of(request, response->last_ns) : Value::absent(FieldType::kI64);
 }
 
-// The length of a half by its position in the stream; absent if its end was not seen.
+// Returns the length of a half by its position in the stream, or an absent value if its end was not seen.
 template <typename Half>
 Value bytes_of(const Half* half) {
   if (half == nullptr || !half->complete) return Value::absent(FieldType::kU64);

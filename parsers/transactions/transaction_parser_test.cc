@@ -14,7 +14,7 @@ using testing::Conversation;
 using testing::Harness;
 using LinesOf = std::vector<std::string>;
 
-// A minimal protocol that uses the whole library. It has lines: "?text" for requests and "!text" for responses.
+// A minimal protocol that uses the whole library. Its units are lines: "?text" for requests and "!text" for responses.
 class EchoExchange {
  public:
   struct Request : RequestHalf {};

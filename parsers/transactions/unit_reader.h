@@ -19,12 +19,12 @@ struct Unit {
   uint64_t bytes = 0;  // kTaken: length of the unit; kMore: the total number of bytes needed to try again
   uint64_t skip = 0;   // bytes that follow, which are not examined
 
-  // The bytes are too few to decide. `bytes` is the total needed; 0 means any additional byte.
+  // Asks for more bytes, because these are too few to decide. `bytes` is the total needed; 0 means any additional byte.
   static Unit more(uint64_t bytes = 0) { return {Kind::kMore, bytes, 0}; }
   static Unit taken(uint64_t bytes, uint64_t skip = 0) { return {Kind::kTaken, bytes, skip}; }
-  // No unit of this protocol begins like this.
+  // Rejects the bytes, because no unit of this protocol begins like this.
   static Unit none() { return {}; }
-  // After this unit, the stream belongs to another protocol or is encrypted, so nothing more is examined.
+  // Takes the last unit. After it, the stream belongs to another protocol or is encrypted, so nothing more is examined.
   static Unit opaque(uint64_t bytes) { return {Kind::kOpaque, bytes, 0}; }
 };
 
@@ -63,7 +63,7 @@ class UnitReader {
 
   explicit UnitReader(Side side, size_t max_unit_bytes = 64 << 10) : side_(side), max_unit_bytes_(max_unit_bytes) {}
 
-  // Call it for a stream whose beginning was not captured.
+  // Begins out of step. Call it for a stream whose beginning was not captured.
   void start_in_middle() { mode_ = Mode::kSeek; }
   // Declares that the rest of the stream does not belong to the protocol.
   void become_opaque() { mode_ = Mode::kOpaque; }
@@ -71,7 +71,7 @@ class UnitReader {
   bool opaque() const { return mode_ == Mode::kOpaque; }
   bool in_step() const { return mode_ != Mode::kSeek; }
 
-  // Returns kNotMine if the stream's very first bytes are not a unit.
+  // Reads the next bytes of the stream. Returns kNotMine if the stream's very first bytes are not a unit.
   template <typename Handler>
   Verdict read(std::span<const uint8_t> bytes, const Segment& segment, Handler& handler) {
     if (segment.offset != offset_) [[unlikely]]
@@ -128,20 +128,21 @@ class UnitReader {
     unit_ = std::move(unit);
   }
 
-  // The offset of the next byte.
+  // Returns the offset of the next byte.
   uint64_t offset() const { return offset_; }
-  // The offset after the last byte seen in earlier pieces: a unit that was cut by a gap ends here at the earliest.
+  // Returns the offset after the last byte seen in earlier pieces. A unit that was cut by a gap ends here at the
+  // earliest.
   uint64_t seen_end() const { return seen_end_; }
-  // The time of the current segment.
+  // Returns the time of the current segment.
   int64_t time_ns() const { return segment_.time_ns; }
   const Segment& segment() const { return segment_; }
-  // Units that begin before this offset will no longer be examined.
+  // Returns the offset before which no further unit will be examined.
   uint64_t settled_offset() const { return collecting() ? first_.offset : offset_; }
   uint64_t seek_bytes() const { return seek_bytes_; }
   size_t memory_bytes() const { return unit_.capacity(); }
 
-  // The end of the first line of `bytes`, after its LF, or npos; searches each byte of a unit once. REQUIRES: called
-  // in on_unit with its bytes.
+  // Returns the end of the first line of `bytes`, after its LF, or npos. Searches each byte of a unit once. REQUIRES:
+  // called in on_unit with its bytes.
   size_t line_end(std::string_view bytes) {
     const size_t position = bytes.find('\n', std::min(searched_, bytes.size()));
     searched_ = position == std::string_view::npos ? bytes.size() : position;
@@ -176,7 +177,7 @@ class UnitReader {
     resumed_ = true;
   }
 
-  // Returns false if the stream does not belong to this protocol.
+  // Takes the next unit. Returns false if the stream does not belong to this protocol.
   template <typename Handler>
   bool take(std::string_view& text, Handler& handler) {
     if (collecting()) return collect(text, handler);
@@ -255,7 +256,7 @@ class UnitReader {
     handler.on_skipped(side_, offset_, last_byte_ns_);
   }
 
-  // Called when the bytes do not begin a unit. If none was ever seen, the connection uses another protocol.
+  // Handles bytes that do not begin a unit. If no unit was ever seen, the connection uses another protocol.
   template <typename Handler>
   bool reject(Handler& handler) {
     if (!recognised_ && !resumed_) {
@@ -294,7 +295,7 @@ class UnitReader {
     handler.on_hidden(side_, offset_);
   }
 
-  // Called when the parser did not see earlier data, since it was loaded while the connection was open.
+  // Joins a stream whose earlier data the parser did not see, because it was loaded while the connection was open.
   template <typename Handler>
   void join(const Segment& segment, Handler& handler) {
     offset_ = segment.offset;
