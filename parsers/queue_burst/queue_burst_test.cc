@@ -25,8 +25,8 @@ Harness harness_of(uint64_t delay_ns) {
 TEST(QueueBurst, ReportsABusyPeriodWithItsCulprits) {
   Harness harness = harness_of(200'000);
   harness.all(two_flows(12));
-  // Packets 8 to 11 wait for 200 µs or more. They find packets 3-7, 4-8, 4-9 and 5-10: 4 times the first flow's packets
-  // (0, 3, 6, 9) minus those that have left, and so on. The busy period begins with packet 0.
+  // Packets 8 to 11 wait for 200 µs or more, and find packets 3-7, 4-8, 4-9 and 5-10 in the queue. The busy period
+  // begins with packet 0.
   EXPECT_EQ(harness.lines({"queue", "rank", "delay_ns", "duration_ns", "burst_packets", "burst_bytes", "victims",
                            "burst_flows", "lost"}),
             (Lines{"s1:2 1 260000 480000 12 12000 4 2 0", "s1:2 2 260000 480000 12 12000 4 2 0"}));

@@ -43,8 +43,8 @@ class FlowMeter final : private queues::MatchSink {
   void pass(const queues::Passage& passage) override {
     if (!flows_.add(passage)) headers_.free(passage.tag);
   }
-  // An arrival identifies its flow by the key alone. If no packet of a flow leaves, only its losses are known, which
-  // queue_depth counts.
+  // Counts a loss of the arrival's flow, which only the key identifies. If no packet of a flow leaves, its losses are
+  // counted by queue_depth alone.
   void never_left(const queues::View& arrival) override { flows_.lose(arrival.flow_key); }
   void drop(uint32_t tag) override { headers_.free(tag); }
   void emit(const std::string& queue, uint64_t queries, const queues::FlowIntervals::Flow& flow, Emitter& out) const;

@@ -45,7 +45,7 @@ class QueueInput {
   bool idle() const { return matcher_ ? matcher_->idle() : sequencer_->idle(); }
   bool quiet() const { return matcher_ ? matcher_->quiet() : sequencer_->quiet(); }
 
-  // The statistics of the other source are all zero.
+  // Return the statistics, which are all zero for the other source.
   MatchStatistics matches() const { return matcher_ ? matcher_->statistics() : MatchStatistics(); }
   SequencerStatistics hops() const { return sequencer_ ? sequencer_->statistics() : SequencerStatistics(); }
   int64_t offset_ns() const { return matcher_ ? matcher_->offset_ns() : 0; }

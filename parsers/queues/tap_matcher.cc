@@ -158,8 +158,8 @@ void TapMatcher::emit(const PendingSide& departure) {
   if (options_.fifo) discard_older(std::max(options_.reordering_ns, options_.settle_ns));
 }
 
-// In a FIFO queue, all packets that arrived before one that has left have left, too, or never will. `late_ns` is the
-// maximum error of that packet's timestamp, if it was stamped too late.
+// Discards older arrivals. In a FIFO queue, all packets that arrived before one that has left have left, too, or never
+// will. `late_ns` is the maximum error of that packet's timestamp, if it was stamped too late.
 void TapMatcher::discard_older(int64_t late_ns) {
   while (!arrivals_.empty() && arrivals_.front().time_ns < anchor_ns_ - late_ns) discard_first();
 }

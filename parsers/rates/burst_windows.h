@@ -16,7 +16,7 @@ struct BurstLimits {
   int64_t gap_ns = 200'000;
   int64_t longest_ns = 700'000;
 
-  // The paper's limits are for 10 Gb/s; on a slower link packets are further apart.
+  // Returns the limits for a link. The paper's limits are for 10 Gb/s; on a slower link, packets are further apart.
   static BurstLimits for_link(uint64_t bits_per_second) {
     BurstLimits limits;
     if (bits_per_second == 0) return limits;

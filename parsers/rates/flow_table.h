@@ -38,8 +38,8 @@ class FlowTable {
   FlowTable(const FlowTable&) = delete;
   FlowTable& operator=(const FlowTable&) = delete;
 
-  // For a burst, call prefetch_bucket() for all of its flows, then prefetch_entry() for all, then find(). A chain of
-  // cache misses then stalls once per burst instead of once per packet.
+  // Prefetch a flow's bucket, then its entry. For a burst, call prefetch_bucket() for all flows, then prefetch_entry()
+  // for all, then find(), so that a chain of cache misses stalls once per burst instead of once per packet.
   void prefetch_bucket(uint64_t key) const {
     __builtin_prefetch(&keys_[bucket_of(key)]);
     __builtin_prefetch(&uses_[bucket_of(key)], 1);

@@ -99,7 +99,7 @@ void Exchange::recycle() {
   *this = std::move(exchange);
 }
 
-// A command whose name is incomplete does not count yet.
+// Returns the offset before which all commands were read. A command whose name is incomplete does not count yet.
 uint64_t Exchange::settled_offset() const {
   const bool unnamed = asking_ == RequestState::kName || asking_ == RequestState::kSubcommand;
   return unnamed ? request_first_.offset : OrderedExchange::settled_offset();
@@ -231,8 +231,8 @@ void Exchange::keep_key(std::string_view key) {
   }
 }
 
-// CLIENT REPLY ON gets a reply, OFF and SKIP get none; SKIP has no effect in OFF mode. No other protocol has such a
-// line.
+// Begins a CLIENT REPLY. CLIENT REPLY ON gets a reply, OFF and SKIP get none; SKIP has no effect in OFF mode. No other
+// protocol has such a line.
 void Exchange::begin_reply_mode(std::string_view word) {
   std::string mode;
   append_upper(&mode, word);
@@ -342,8 +342,8 @@ void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t /*time_ns*/) {
   }
 }
 
-// A value may contain any bytes, so reading resumes only with a command at the beginning of a client's turn, or with a
-// reply at a position where one must begin.
+// Returns true if reading may resume here. A value may contain any bytes, so reading resumes only with a command at the
+// beginning of a client's turn, or with a reply at a position where one must begin.
 bool Exchange::may_resume(Side side, std::string_view bytes) const {
   if (side == client_) {
     const Beginning::Kind kind = beginning_of(bytes).kind;

@@ -32,7 +32,7 @@ std::string array(const Words& words) {
 }
 std::string bulk(const std::string& value) { return "$" + std::to_string(value.size()) + "\r\n" + value + "\r\n"; }
 
-// Every requested key is named key:NUMBER; stored values never are.
+// Returns a key. Every requested key is named key:NUMBER; stored values never are.
 std::string key(int number) { return "key:" + std::to_string(number); }
 
 struct ExchangeResult {

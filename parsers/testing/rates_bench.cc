@@ -92,7 +92,7 @@ class NoParser final : public Parser {
   bool connections_;
 };
 
-// `flows_above` is an argument of link_load alone.
+// Sets the speeds in the parser's arguments. Only link_load has the argument `flows_above`.
 std::unique_ptr<Parser> with_speeds(std::unique_ptr<Parser> parser, double flows_above = 0) {
   parser->set_arguments(
       0, std::vector<Value>{Value::u64(kSpeed), Value::u64(kSpeed), Value::i64(0), Value::i64(kNsPerSecond),
@@ -115,8 +115,8 @@ class Row {
   void warm_up(uint32_t packets) {
     for (uint32_t i = 0; i < packets; i += kBurst) burst();
   }
-  // The first half warms the caches, from which other rows have displaced this row's data. (A monitor runs only one of
-  // them.)
+  // Measures one run. Its first half warms the caches, from which other rows have displaced this row's data. (A monitor
+  // runs only one of them.)
   void run() {
     warm_up(kBurstsPerRun * kBurst);
     const uint64_t start = __rdtsc();

@@ -48,12 +48,12 @@ class Handshake final : private RecordHandler {
   bool hello_too_long() const { return hello_too_long_; }
   size_t memory_bytes() const;
 
-  // The fields of the ClientHello. REQUIRES: client_seen().
+  // Return the fields of the ClientHello. REQUIRES: client_seen().
   std::string_view server_name() const { return server_name_; }
   std::string_view offered_protocols() const { return offered_protocols_; }  // joined by commas
   uint16_t offered_version() const { return offered_version_; }
   std::string_view ja4() const { return ja4_text_; }
-  // The fields of the ServerHello. REQUIRES: server_seen().
+  // Return the fields of the ServerHello. REQUIRES: server_seen().
   const std::string& protocol() const { return protocol_; }
   uint16_t version() const { return version_; }
   uint16_t cipher_suite() const { return cipher_suite_; }

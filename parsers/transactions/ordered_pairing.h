@@ -73,7 +73,7 @@ class OrderedPairing {
   // Accounts for text that the protocol has set in one piece.
   void text_kept(const Request& request) { text_bytes_ += request.text_bytes(); }
 
-  // The request being read, or null if there is none or it has already been reported.
+  // Returns the request being read, or null if there is none or it has already been reported.
   Request* reading() {
     if (!requests_.empty() && requests_.back().number == reading_) return &requests_.back();
     return current_paired_ && current_request_.number == reading_ ? &current_request_ : nullptr;

@@ -75,7 +75,7 @@ class Session {
     pairing.requests_settled(request_bytes_, sink);
     return *this;
   }
-  // Adds requests that arrive only after the server's responses; the pairing waits for the previous one.
+  // Adds a request that arrives when the caller runs its function in `late`, after the server's responses.
   Session& late_request(uint32_t index, std::vector<std::function<void()>>* late) {
     const Segment first = segment(request_bytes_, answered_);
     late->push_back([this, index, first] {

@@ -331,8 +331,8 @@ class TransactionParser : public StreamParser {
     return place;
   }
 
-  // If a server's SYN/ACK is late or lost, it may have sent data before the first data seen. This matters if pairing is
-  // by order.
+  // Returns true if the side's stream can be read from the first data seen. If a server's SYN/ACK is late or lost, it
+  // may have sent data before these, which matters if pairing is by order.
   static bool begins_here(const Connection& connection, Side side) {
     if (connection.start_known(side)) return true;
     constexpr bool kResponsesHaveNumbers = requires { Exchange::kResponsesHaveNumbers; };

@@ -65,8 +65,8 @@ class AlertStates {
   }
 
   size_t size() const { return states_.size(); }
-  // Number of windows in which a group met a condition but had no state because memory was full. Its alert began
-  // immediately if one window is enough for it, and otherwise not at all.
+  // Returns the number of windows in which a group met a condition but had no state because memory was full. Its alert
+  // began immediately if one window is enough for it, and otherwise not at all.
   uint64_t untracked() const { return untracked_; }
 
  private:

@@ -32,7 +32,7 @@ namespace tapline::trigger {
 // the lanes and to the sweeping thread (release, acquire), and its reset returns `next_` and `retired_`.
 class HostTriggers {
  public:
-  // Enough for the sweeping thread to pause for two windows.
+  // Returns options with enough windows for the sweeping thread to pause for two of them.
   static GatherOptions gather_options() { return {.windows = 4}; }
   static constexpr uint32_t kMaxLanes = 255;
 
@@ -49,8 +49,8 @@ class HostTriggers {
   // Returns true if a program was offered and the previous one has not been swept to its end.
   bool replacing() const { return offered_.load(std::memory_order_acquire) != nullptr; }
 
-  // To be called on the lane's thread. They work as in TriggerEngine, but never sweep. A lane without packets must call
-  // advance(), since a window is swept only after all lanes have passed it.
+  // To be called on the lane's thread. These functions work as in TriggerEngine, but never sweep. A lane without
+  // packets must call advance(), since a window is swept only after all lanes have passed it.
   void process(uint32_t lane, std::span<const Sample> samples, std::span<const TcpFacts> tcp);
   void advance(uint32_t lane, int64_t time_ns);
   // Returns true if there is room for the next windows. A caller that replays a capture can wait for room before it
@@ -60,7 +60,7 @@ class HostTriggers {
   // Returns the program in which the lane counts.
   const Program& program(uint32_t lane) const { return lanes_[lane].counting->program(); }
 
-  // To be called on the sweeping thread. Returns false if nothing is left to do.
+  // Sweeps for up to this many steps. To be called on the sweeping thread. Returns false if nothing is left to do.
   bool sweep(uint32_t steps);
 
  private:
@@ -71,7 +71,7 @@ class HostTriggers {
   };
   static constexpr int64_t kNotAgreed = INT64_MAX;
 
-  // A program without triggers has no windows.
+  // Returns true if the lane's program has no triggers, and therefore no windows.
   bool counts_nothing(uint32_t lane) const { return lanes_[lane].counting->sweeps().empty(); }
   void pass(uint32_t lane, int64_t time_ns);
   RunningProgram* offered_to(uint32_t lane) const;

@@ -72,7 +72,8 @@ void PrefixClasses::make_rows(std::span<const std::vector<Prefix>* const> lists,
   rows_.seal();
 }
 
-// After the end of a prefix, the class of the enclosing prefix continues, unless another prefix begins there.
+// Lists the boundaries of classes. After the end of a prefix, the class of the enclosing prefix continues, unless
+// another prefix begins there.
 void PrefixClasses::make_boundaries() {
   std::vector<uint32_t> open;
   const auto begin = [&](const Address& bound, uint32_t node) {
@@ -116,7 +117,7 @@ void PrefixClasses::make_tree() {
   }
 }
 
-// Shorter prefixes come first, so no entry to fill has been refined yet.
+// Enters a prefix into the IPv4 tree. Shorter prefixes come first, so no entry to fill has been refined yet.
 void PrefixClasses::fill_v4(uint32_t first, int bits, uint32_t class_number) {
   const auto fill = [&](std::vector<uint32_t>* entries, size_t index, int free_bits) {
     std::fill_n(entries->begin() + static_cast<ptrdiff_t>(index), size_t{1} << free_bits, class_number);

@@ -24,8 +24,8 @@ void QuantileSearch::scan(std::span<const ValueSketch::Cell> cells, uint8_t shif
   if (greatest_.is_searched()) greatest_.add(cells, shift_ - shift);
 }
 
-// Half of the slots are empty, which a processor can't predict, so the loop has no branch. Neither has that of
-// Rank::add().
+// Scans cells in the first pass. Half of the slots are empty, which a processor can't predict, so this loop and that of
+// Rank::add() have no branch.
 void QuantileSearch::scan_first(std::span<const ValueSketch::Cell> cells, uint8_t shift) {
   shift_ = std::max(shift_, shift);
   for (const ValueSketch::Cell& cell : cells) {
@@ -51,7 +51,7 @@ uint32_t QuantileSearch::end_pass() {
   return bins;
 }
 
-// If no values were missed, both ranks are the same, and only `least_` is searched.
+// Begins the search for both ranks. If no values were missed, they are the same, and only `least_` is searched.
 void QuantileSearch::begin_ranks() {
   if (values_ == 0) return;
   const auto rank = static_cast<uint64_t>(std::ceil(share_ * static_cast<double>(values_ + missed_)));
@@ -68,7 +68,8 @@ Interval QuantileSearch::result() const {
           greatest.rank > 0 ? ValueSketch::high(greatest.min, shift_) : INFINITY};
 }
 
-// Few cells need few bins. The first and the last cell are in different bins.
+// Divides the range into bins, and returns their number. Few cells need few bins. The first and the last cell are in
+// different bins.
 uint32_t QuantileSearch::Rank::divide(uint32_t cells) {
   if (!is_searched()) return 0;
   bin_count = std::bit_ceil(std::clamp(cells, 2u, kBins));
@@ -78,7 +79,7 @@ uint32_t QuantileSearch::Rank::divide(uint32_t cells) {
   return bin_count;
 }
 
-// All cells outside the range are added to the bin after the last one, which is not used.
+// Adds cells to the bins. All cells outside the range are added to the bin after the last one, which is not used.
 void QuantileSearch::Rank::add(std::span<const ValueSketch::Cell> cells, int shift) {
   for (const ValueSketch::Cell& cell : cells) {
     const int64_t number = cell.number >> shift;

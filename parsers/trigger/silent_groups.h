@@ -79,7 +79,7 @@ class SilentGroups {
   bool remembers(int64_t end_ns, int64_t every_ns) const {
     return latest_ns_ != kNever && end_ns - kWindows * every_ns <= latest_ns_;
   }
-  // Number of windows in which a group had packets but was not stored because memory was full.
+  // Returns the number of windows in which a group had packets but was not stored because memory was full.
   uint64_t untracked() const { return untracked_; }
 
  private:

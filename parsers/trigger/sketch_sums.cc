@@ -68,7 +68,7 @@ bool SketchSums::add_distinct(const DistinctSketch& added, DistinctSum* sum, uin
   return merge(added, &sum->merged, work);
 }
 
-// Also charges for the hashes that a sketch moves when it grows or becomes an estimate.
+// Merges a sketch in steps. Also charges for the hashes that a sketch moves when it grows or becomes an estimate.
 bool SketchSums::merge(const DistinctSketch& added, DistinctSketch* merged, uint32_t* work) {
   while (next_slot_ < added.slot_count()) {
     if (*work == 0) return false;

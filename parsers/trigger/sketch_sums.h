@@ -26,8 +26,8 @@ class SketchSums {
   static constexpr uint32_t kCellsPerStep = 16;
   static constexpr uint32_t kHashesPerStep = 8;
 
-  // `all` are the kinds that the channel uses, `max_terms` is the maximum number of terms that one of its triggers
-  // compares.
+  // `all` is the set of kinds that the channel uses, `max_terms` is the maximum number of terms that one of its
+  // triggers compares.
   SketchSums(SketchKinds all, size_t max_terms);
 
   void begin(std::span<const SketchTerm> terms);

@@ -158,7 +158,8 @@ void Sweep::start(int64_t latest_pane_ns) {
   phase_ = Phase::kLinks;
 }
 
-// The losses of a blind window, which may be longer than a pane, are attributed to the last pane that it overlaps.
+// Collects the lane's panes of the window. The losses of a blind window, which may be longer than a pane, are
+// attributed to the last pane that it overlaps.
 void Sweep::start_lane(size_t lane) {
   report_.partial = report_.partial || lanes_[lane]->started_ns() > start_ns_;
   for (size_t pane = 0;; ++pane) {

@@ -49,7 +49,8 @@ Trigger trigger_of(uint64_t id, Expression when, const GroupBy& group, int64_t p
   return trigger;
 }
 
-// Each destination has separate triggers, so packets of one trigger are counted in several cells.
+// Returns triggers of several kinds. Each destination has separate triggers, so packets of one trigger are counted in
+// several cells.
 std::vector<Trigger> triggers_of(const GroupBy& group, int64_t panes) {
   std::vector<Trigger> triggers;
   for (int cell = 0; cell < 4; ++cell) {

@@ -24,7 +24,7 @@ constexpr uint32_t kSeedDivisor = 5;  // a seed takes eight times as long under 
 constexpr uint32_t kSeedDivisor = 1;
 #endif
 
-// TRIGGER_SEEDS overrides the number.
+// Returns the number of seeds, which TRIGGER_SEEDS overrides.
 uint32_t seeds(uint32_t usual) {
   const char* seeds_text = std::getenv("TRIGGER_SEEDS");
   return seeds_text == nullptr ? usual / kSeedDivisor : static_cast<uint32_t>(std::atoi(seeds_text));

@@ -90,7 +90,8 @@ class QueryTriggers final : public trigger::EventSink {
     return due_ns;
   }
 
-  // With several lanes, packets are lost only if one lane is too far behind the others.
+  // Counts the losses that a window reports. With several lanes, packets are lost only if one lane is too far behind
+  // the others.
   void on_window(const trigger::WindowReport& report) override {
     out_->lose(LossReason::kParserMemoryFull,
                report.suppressed_events + report.untracked_alerts + report.untracked_groups + report.missed_values +

@@ -72,7 +72,7 @@ class Sender {
     return std::max(1u, static_cast<uint32_t>(bytes / mean_wire_bytes()));
   }
 
-  // The rate varies by ±20 %, like a congestion window that grows and is cut.
+  // Returns the time to the next packet. The rate varies by ±20 %, like a congestion window that grows and is cut.
   int64_t step_ns(int64_t now_ns) {
     const double phase = std::fmod(static_cast<double>(now_ns) / 8e6 + number_ * 0.37, 1.0);
     const double rate = static_cast<double>(flow_.bits_per_second) * (0.8 + 0.4 * phase);
