@@ -43,8 +43,8 @@ Frame packet(const std::vector<Hop>& hops, uint16_t number, uint16_t instruction
   return frame;
 }
 
-// Returns packets of which packet i arrives at 20 i µs at switch 7, leaves it at 40 (i + 1) µs, and then waits for 10
-// µs at switch 9.
+// Returns packets through two switches. Packet i arrives at 20 i µs at switch 7, leaves it at 40 (i + 1) µs, and then
+// waits for 10 µs at switch 9.
 std::vector<Frame> two_switches(int packets) {
   std::vector<Frame> frames;
   for (int i = 0; i < packets; ++i) {

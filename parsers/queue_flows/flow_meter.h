@@ -16,8 +16,8 @@ namespace tapline {
 class FlowMeter final : private queues::MatchSink {
  public:
   struct Settings : queues::QueueSettings {
-    int64_t delay_ns = 0;  // a flow is emitted if one of its packets waited this long, ...
-    double share = 0;      // ... when the flow had this share of the queue's bytes
+    int64_t delay_ns = 0;  // a flow is emitted if its longest wait was at least this
+    double share = 0;      // and the flow's share of the queue that this packet found was at least this
 
     bool operator==(const Settings&) const = default;
     static Settings of(std::span<const Value> arguments) {

@@ -98,7 +98,7 @@ class Snapshots {
   }
   uint32_t& counter(int64_t window, uint32_t row, uint32_t column) { return counters_[place(window, row, column)]; }
 
-  // Returns the flow's count in one window, or 0 if the window is not stored yet or any more.
+  // Returns the flow's count in one window, or 0 if the window is not stored yet or no longer stored.
   uint64_t read(uint64_t flow_key, int64_t window) const {
     if (window > window_ || window_ - window > options_.snapshots - 2) return 0;
     uint32_t min = UINT32_MAX;

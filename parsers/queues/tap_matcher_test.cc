@@ -208,7 +208,7 @@ TEST(TapMatcher, EqualPacketsMatchFirstInFirstOut) {
 }
 
 // A host with several cores, or a software mirror, may stamp a packet after others that enter the queue later. A
-// departure waits for packets that may be delivered late, and its arrival does not expire meanwhile.
+// departure waits for packets that may be delivered late, and its arrival does not expire in the meantime.
 TEST(TapMatcher, ALateStampLosesNoPacket) {
   constexpr int kPackets = 10;
   std::vector<TapEvent> events;

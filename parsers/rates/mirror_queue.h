@@ -11,7 +11,7 @@ namespace tapline::rates {
 
 // The state of the mirror port's queue, which shows if copies are being delayed or dropped.
 enum class MirrorState : uint8_t {
-  kComplete,  // its queue was empty a moment ago: no copy is dropped
+  kComplete,  // its queue was empty recently, so no copy is dropped
   kFilling,   // it sends back to back and has dropped nothing yet: copies are stretched in time
   kSteady,    // its queue is full: copies are dropped, and the delivered ones all have the same delay
   kDraining,  // it sends back to back, and drops have stopped

@@ -222,8 +222,8 @@ class SequenceTracker {
 
   int64_t last_ns_ = 0;  // time of the latest sample
   int64_t last_hole_ns_ = 0;
-  uint32_t hole_seq_ = 0;    // the latest hole, ...
-  uint32_t hole_bytes_ = 0;  // ... minus the bytes that later samples filled
+  uint32_t hole_seq_ = 0;    // start of the latest hole
+  uint32_t hole_bytes_ = 0;  // length of the latest hole, without bytes that later samples filled
   uint32_t next_seq_ = 0;
   uint32_t stray_end_ = 0;  // end of the ignored segment
   uint32_t max_payload_ = 0;

@@ -227,8 +227,8 @@ TEST(SequenceTracker, UnrelatedNumbersAreIgnored) {
   EXPECT_EQ(flow.add(2'000'000'000 + 4 * kPayload).step, Step::kNext);
 }
 
-// The model remembers each segment of a flow whose numbers wrap around. The tracker remembers the latest hole only, so
-// a segment that fills an earlier one counts as repeated.
+// The model stores each segment of a flow whose numbers wrap around. The tracker stores only the latest hole, so a
+// segment that fills an earlier one counts as repeated.
 TEST(SequenceTracker, AgreesWithAModelOfAllSegments) {
   std::mt19937 random(1414);
   int reordered = 0, forgotten = 0;

@@ -203,7 +203,7 @@ class RouteFuzzer {
   Engine engine_;
   const FlowHasher hasher_{kTestKey};
   std::vector<RouteRule> rules_;  // rules for the next version
-  std::vector<PortRule> ports_;   // likewise
+  std::vector<PortRule> ports_;   // ports for the next version
   std::vector<Version> versions_;
   int64_t now_ns_ = 1'000'000'000'000;
 };

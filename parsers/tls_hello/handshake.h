@@ -33,7 +33,7 @@ class Handshake final : private RecordHandler {
  public:
   void data(Side side, Bytes bytes, const Segment& segment, Ja4* ja4);
   void gap(Side side, uint64_t bytes, const Segment& segment);
-  // Declares that this side sends no more.
+  // Declares that this side sends no more data.
   void end(Side side);
   void recycle();
 

@@ -141,7 +141,7 @@ class OrderedExchange {
   OrderedPairing<Request, Response, kMaxPending> pairing_;
   Sink* sink_ = nullptr;             // set during a call
   int client_ = -1;                  // side, once known
-  uint32_t units_[2] = {0, 0};       // number of units in a row
+  uint32_t units_[2] = {0, 0};       // number of consecutive units
   bool middle_[2] = {false, false};  // joined after the stream's beginning
   bool ended_[2] = {false, false};
   bool confirmed_ = false;

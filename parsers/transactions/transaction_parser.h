@@ -232,7 +232,7 @@ class TransactionParser : public StreamParser {
     std::unique_ptr<Exchange> exchange = nullptr;
     Connection* connection = nullptr;
     int64_t data_ns = INT64_MIN;  // time of the latest bytes of either stream
-    int64_t lost_ns = INT64_MIN;  // time at which the latest gap in either stream was noticed
+    int64_t lost_ns = INT64_MIN;  // time at which the latest gap in either stream was found
     int64_t due_ns = 0;           // time to check the waiting requests; 0 = not in the chain
     uint32_t previous = 0, next = 0;
     bool closed = false;  // one side has ended its stream, or both were reset

@@ -70,7 +70,7 @@ class GroupTable {
     entries_.populate(bytes);
   }
   void prefetch_bucket(uint64_t hash) const { __builtin_prefetch(bucket_at(hash)); }
-  // Prefetches the flow's entry. Call it after prefetch_bucket() for a whole burst.
+  // Prefetches the group's entry. Call it after prefetch_bucket() for a whole burst.
   void prefetch_entry(uint64_t hash) const {
     const Bucket& bucket = *bucket_at(hash);
     const auto* entry = reinterpret_cast<const std::byte*>(&at(bucket.number));

@@ -56,7 +56,8 @@ std::string fault_of(const Trigger& trigger, const Program::Compiled& compiled) 
   return "";
 }
 
-// Returns the lower threshold of both conditions, below which no count meets either of them.
+// Returns the lower threshold of both conditions, below which no count meets either of them, or nullopt if they have no
+// such threshold.
 std::optional<Condition::Threshold> lower_threshold(const Condition& when, const std::optional<Condition>& clear) {
   if (!clear || !when.threshold()) return when.threshold();
   if (!clear->threshold() || clear->threshold()->measure != when.threshold()->measure) return std::nullopt;

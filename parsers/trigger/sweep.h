@@ -69,9 +69,9 @@ class Sweep {
   // Returns true if a window is ready or is being swept.
   bool has_work() const;
   // Sets packet time to `time_ns`. run() looks at the open window when no closed one is ready, and reports the
-  // conditions that are already true. `open` may be null. REQUIRES: it is called on the lane's thread, and there is no
-  // other lane. Looks take at most about a tenth of the time, because each begins kLookNsPerStep of packet time per
-  // step of the last one later.
+  // conditions that are already true. `open_window` may be null. REQUIRES: it is called on the lane's thread, and there
+  // is no other lane. The next look begins at least kLookNsPerStep of packet time later for each step of this one, so
+  // looks take at most about a tenth of the time.
   static constexpr int64_t kLookNsPerStep = 300;
   void look(Window* open_window, int64_t time_ns);
 

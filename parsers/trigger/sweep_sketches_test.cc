@@ -127,7 +127,7 @@ struct Load {
 
 class SketchSteps : public ::testing::TestWithParam<Load> {};
 
-// A call with the steps of a burst must be short, whatever the sketches contain.
+// A call with the steps of a burst must be short, regardless of the sketches' contents.
 TEST_P(SketchSteps, VisitABoundedNumberOfValues) {
   const Load& load = GetParam();
   const GatherOptions options = {

@@ -102,7 +102,7 @@ struct Trigger {
   int64_t window_ns = 0;          // a multiple of every_ns, so windows may overlap; 0: every_ns
   int64_t burst_ns = 0;           // the span of kBurst
   Expression clear;               // once an alert has begun, it lasts as long as this is true; empty: `when`
-  uint32_t after = 1;             // windows in a row that meet `when` before an alert begins
+  uint32_t after = 1;             // number of consecutive windows that meet `when` before an alert begins
   int64_t cooldown_ns = 0;        // minimum time between the starts of two alerts of a group
 };
 

@@ -31,7 +31,7 @@ struct TriggerStats {
   uint64_t renewals = 0;  // replacements of all match sets, when they were nearly full
   uint64_t cache_misses = 0;
   uint64_t counted_singly = 0;     // packets whose match set had no room
-  uint64_t late_sweeps = 0;        // windows that were swept at once because the next one ended first
+  uint64_t late_sweeps = 0;        // windows whose sweep had to be finished at once because the next one ended first
   uint64_t unwatched_windows = 0;  // windows without packets that were skipped after a jump of packet time
   uint64_t swaps = 0;              // replaced programs
 };

@@ -155,7 +155,7 @@ class DegradedRates : public ::testing::TestWithParam<std::string> {
   Capture capture_;
 };
 
-// Senders put whole responses on a link that is far faster than the mirror port, so one run of tail drops drops the
+// Senders put whole responses on a link that is far faster than the mirror port, so one run of tail drops removes the
 // rest of a flow.
 TEST_P(DegradedRates, LinksOfAnOversubscribedPort) {
   for (const double factor : {0.2, 1.5, 5.0}) {
