@@ -16,8 +16,8 @@ namespace tapline {
 class FlowMeter final : private queues::MatchSink {
  public:
   struct Settings : queues::QueueSettings {
-    int64_t delay_ns = 0;  // a flow is emitted if its longest wait was at least this
-    double share = 0;      // and the flow's share of the queue that this packet found was at least this
+    int64_t delay_ns = 0;  // minimum longest wait of an emitted flow
+    double share = 0;      // minimum share of an emitted flow in the queue that the packet with this wait found
 
     bool operator==(const Settings&) const = default;
     static Settings of(std::span<const Value> arguments) {

@@ -27,7 +27,7 @@ struct BurstLimits {
   }
 };
 
-// The bytes sent between the first packets of two bursts.
+// The bytes sent between the first packets of two bursts, and the time between these packets.
 struct WindowRate {
   Coverage covered;
   Bounded interval_ns;  // without the mirror's delay

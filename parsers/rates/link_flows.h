@@ -26,7 +26,7 @@ struct FlowEnds {
 // The flows that use a link, and their rates in the current interval (Planck section 3.3: annotations of congestion
 // events). The rate of a flow is the load of a link that carries only this flow, so it has the same bounds.
 //
-// At most `max_flows` directions of flows are followed, over all sums (LinkLoad). If there is no room for another
+// At most `max_flows` directions of flows are followed, over all sums (LinkSum). If there is no room for another
 // direction, one without a sample for two intervals is dropped, else one with few samples. A direction that is dropped
 // in an interval in which it has a sample is counted as left out, and again if it returns and is dropped. Memory is
 // allocated once; not thread-safe.

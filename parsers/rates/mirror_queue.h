@@ -89,7 +89,7 @@ class MirrorQueue {
     if (progress.step == Step::kHole) saw_hole(progress.previous_ns);
     // Packets without payload could be missing before the sample and would leave no hole.
     if (progress.step == Step::kNext && progress.new_bytes > 0) ++witnesses_;
-    // Reordered packets had looked like a hole.
+    // Reordered packets first looked like a hole.
     if (progress.step == Step::kReordered && holes_ > 0) --holes_;
   }
 

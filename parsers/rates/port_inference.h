@@ -24,7 +24,7 @@ namespace tapline::rates {
 // Versions of the routes also have the speeds of links.
 class PortInference {
  public:
-  // The routes in force stay the same for the length of a burst.
+  // Keeps the routes in force unchanged for the length of a burst.
   class Burst {
    public:
     explicit Burst(RouteFeed::Reader* reader) : reader_(reader) {}

@@ -10,7 +10,8 @@ namespace tapline::rates {
 
 // Estimates the share of packets that an oversubscribed mirror port delivers. The share is derived from TCP flows,
 // whose sequence numbers reveal missing data, and applies to traffic without numbers: UDP, QUIC, acknowledgements.
-// Flows do not share a drop-tail queue evenly (three to one was seen among equal flows), hence the wide bounds.
+// Flows do not share a drop-tail queue evenly (a ratio of three to one was observed among equal flows), hence the wide
+// bounds.
 class SamplingShare {
  public:
   // Adds the samples of one flow in the interval.

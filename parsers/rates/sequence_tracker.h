@@ -149,7 +149,7 @@ class SequenceTracker {
     if (hole != 0) find_hole(hole, progress);
     next_seq_ = progress->seq + sample.payload_bytes + (sample.fin ? 1 : 0);
     stray_ = false;
-    // No retransmission reaches back this far. The hole's numbers will return.
+    // No retransmission reaches back this far. The hole's numbers will be reused.
     if (next_seq_ - hole_seq_ > 2 * kLargestWindow) hole_bytes_ = 0;
   }
 

@@ -41,8 +41,8 @@ bool ClientJudge::see(Side side, std::string_view bytes, const Segment& segment)
 }
 
 // Returns true if this segment begins the side's turn: the other side had received everything before it when it sent
-// its latest segment, and this side has sent data since then. If only one direction is seen, true if this side has
-// received data since its latest segment.
+// its latest segment, and this side has sent data since then. If only one direction is seen, returns true if this side
+// has received data since its latest segment.
 bool ClientJudge::begins_turn(Side side, const Segment& segment) const {
   const Seen& opposite = seen_[other_side(side)];
   if (opposite.any) return opposite.acked_known && opposite.acked == segment.offset;

@@ -7,7 +7,7 @@
 namespace tapline {
 namespace {
 
-// A burst takes a few microseconds.
+// Polling interval of publish(). A reader holds routes for one burst, which takes a few microseconds.
 constexpr useconds_t kPauseUs = 20;
 
 }  // namespace

@@ -154,7 +154,7 @@ std::string RoutesBuilder::add(const PortRule& rule) {
   port.leads_to_switch = !rule.neighbour.empty();
   port.neighbour = routes_->of(rule.neighbour);
   port.neighbour_port = rule.neighbour_port;
-  // A port of a switch without routes is of no use.
+  // A port of a switch without routes is not needed.
   const auto found = routes_->switches_.find(rule.switch_name);
   if (found != routes_->switches_.end() && !found->second.ports_.emplace(rule.number, port).second) {
     return name + " is given twice";

@@ -186,8 +186,8 @@ TEST_F(Spines, PortsHaveSpeeds) {
   EXPECT_FALSE(made_->of("leaf2")->uses(4));
 }
 
-// A network of random trees, as a switch sees it packet by packet. Each switch forwards by its own table, which changes
-// while packets pass, and sends its copies through a queue that delays them by up to kLongestDelayNs.
+// A network whose routes are random trees, simulated packet by packet. Each switch forwards by its own table, which
+// changes while packets pass, and sends its copies through a queue that delays them by up to kLongestDelayNs.
 class Network {
  public:
   static constexpr int kSwitches = 12, kHosts = 40;

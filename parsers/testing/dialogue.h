@@ -10,7 +10,7 @@
 
 namespace tapline::testing {
 
-// The messages of both sides of one connection, in order.
+// A message of one side of a connection. A Dialogue has the messages of both sides, in order.
 struct Message {
   bool from_client;
   std::string bytes;

@@ -36,7 +36,7 @@ struct BareRequestHalf {
   bool may_be_silent() const { return false; }
 };
 
-// A request half with a text. A type that stores its text differently has the same three functions.
+// A request half with a text. A type that stores its text differently must have the same three functions.
 struct RequestHalf : BareRequestHalf {
   static constexpr size_t kKeptTextBytes = 256;
 

@@ -110,8 +110,8 @@ class IdPairing {
     trim_front();
   }
 
-  // Reports, without their requests, the responses that have waited since before this time, and the oldest ones if more
-  // than `max_waiting` wait.
+  // Reports responses that have been waiting for their requests since before `time_ns`, and the oldest of the others if
+  // more than `max_waiting` wait.
   void settle_responses(int64_t time_ns, size_t max_waiting, Sink& sink) {
     for (size_t i = 0; waiting_ > 0 && i < places_.size(); ++i) {
       Place& place = places_[i];

@@ -74,7 +74,7 @@ bool DistinctSketch::grow(SketchMemory* memory) {
   return true;
 }
 
-// Replaces the hashes by registers, in the same block if it is large enough. Returns false if there is no memory for
+// Replaces the hashes with registers, in the same block if it is large enough. Returns false if there is no memory for
 // them.
 bool DistinctSketch::begin_estimate(SketchMemory* memory) {
   std::array<uint64_t, kExact> hashes;

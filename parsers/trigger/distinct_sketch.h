@@ -15,7 +15,7 @@ namespace tapline::trigger {
 // HyperLogLog sketch (Flajolet et al., AofA 2007) with the estimator of Ertl ("New cardinality estimation algorithms
 // for HyperLogLog sketches", 2017), which is unbiased for any number. All zeros is an empty sketch.
 //
-// Its block is a hash table that grows up to 8 KiB, and then contains the registers.
+// The sketch's block is a hash table that grows up to 8 KiB, and then contains the registers.
 class DistinctSketch {
  public:
   static constexpr uint32_t kExact = 512;

@@ -41,7 +41,7 @@ class Gather {
   // REQUIRES: the program and the hasher outlive it.
   Gather(const Program& program, const GroupHasher& hasher, const GatherOptions& options);
 
-  // Touches up to `bytes` of each array that counting begins with.
+  // Touches the first pages of each array, up to `bytes`, so that counting does not wait for them.
   void populate(size_t bytes) const;
 
   // Returns the time of the latest sample, or INT64_MIN if there was none.

@@ -216,7 +216,7 @@ class Sweep {
   std::vector<Limit> limits_;
   std::vector<uint64_t> sums_;
   std::vector<uint32_t> changed_limits_;
-  // Without groups: each trigger's counts. With groups: the packets counted without their group.
+  // Without groups: each trigger's counts. With groups: its counts of packets for whose group there was no room.
   std::vector<uint64_t> totals_;
   std::vector<uint32_t> touched_;  // bits of totals_
   std::vector<Place> first_;       // the first cell of each trigger that is in totals_ or sums_

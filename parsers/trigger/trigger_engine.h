@@ -46,7 +46,7 @@ struct TriggerStats {
 // Each packet counts in exactly one program, each window belongs to one program, and alerts of triggers that both
 // contain continue. The time to switch does not depend on the sizes of the programs.
 //
-// Conditions that more packets can't make false are also tested in the open window, each millisecond: Sweep::look().
+// Conditions that more packets can't make false are also tested in the open window, each millisecond (Sweep::look()).
 //
 // Thread safety: prepare(), offer() and pending() are for any one thread, all other functions are for the lane. The
 // inbox publishes a program (release), and the outbox returns replaced programs. The next offer() frees them, which

@@ -196,8 +196,8 @@ TEST(TriggerOracle, SilentGroupsAreTheModels) {
   EXPECT_GT(silent, 1000u / kSeedDivisor) << "too few cases were tested";
 }
 
-// A condition that only more packets can make true is reported once in its window, at most 2 ms after the packet that
-// made it true, and never before it.
+// A condition that more packets can only make true, never false, is reported once in its window, at most 2 ms after the
+// packet that made it true, and never before it.
 TEST(TriggerOracle, RisingConditionsFireBeforeTheirWindowsEnd) {
   constexpr int64_t kMaxNs = 2'000'000;
   size_t early = 0, at_end = 0;
@@ -375,7 +375,7 @@ TEST(TriggerOracle, SketchesWithoutMemoryAreBounded) {
   EXPECT_GT(missed, 1000u / kSeedDivisor) << "values without memory are counted";
 }
 
-// If only few groups fit, no certain event is wrong, and no true one is missing: an event with scope kRest covers it.
+// If only a few groups fit, no certain event is wrong, and no true one is missing: an event with scope kRest covers it.
 TEST(TriggerOracle, GroupsWithoutRoomAreBounded) {
   size_t in_rest = 0, certain = 0;
   for (uint32_t seed = 0; seed < seeds(200) && !::testing::Test::HasFailure(); ++seed) {

@@ -1,4 +1,4 @@
-// Replaces programs while packets are counted, and compares the events with the model: a trigger's events are those of
+// Replaces programs while packets are counted, and compares the events with the model: a trigger has events only for
 // the time in which its program counted.
 #include <gtest/gtest.h>
 

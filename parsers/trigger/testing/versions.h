@@ -1,4 +1,4 @@
-// Applies the model to programs that replace each other: a trigger's events are those of the time in which its program
+// Applies the model to programs that replace each other: a trigger has events only for the time in which its program
 // counts.
 #pragma once
 
