@@ -18,9 +18,8 @@ namespace tapline::queues {
 // Each is a sum of bytes over the victims. The direct culprits of one victim are the contents of the queue that it
 // found. So are the original ones, but counted by level instead of by packet, so both sums are equal over all flows.
 //
-//   levels_ bottom ─▶ top: the flow that raised the queue by this many bytes. An arriving packet truncates the levels
-//   to
-//             the queue that it finds, then adds its bytes.
+//   levels_   bottom ─▶ top: the flow that raised the queue by this many bytes. An arriving packet truncates the levels
+//             to the queue that it finds, then adds its bytes.
 //
 // With v = the number of victims so far, a sum over victims of a flow's bytes in a set is
 //

@@ -75,7 +75,7 @@ void Sweep::end_phase() {
   if (phase_ == Phase::kForget) alerts_.begin_forgetting();
 }
 
-// Returns true if the phase is done.
+// Continues the current phase. Returns true if it is done.
 bool Sweep::step(uint32_t* work) {
   switch (phase_) {
     case Phase::kLinks:
@@ -340,7 +340,7 @@ bool Sweep::is_in_earlier(size_t counted, uint32_t bit) const {
                      [bit](const Counted& earlier) { return earlier.sets->contains(*earlier.cell, bit); });
 }
 
-// Returns false if the work was used up: call it again.
+// Tests a trigger for the current group. Returns false if the work was used up: call it again.
 bool Sweep::test_group_trigger(uint32_t bit, const GroupKey& key, uint32_t* work) {
   Counts counts = count_of_group(bit);
   add_rest(
@@ -397,7 +397,7 @@ bool Sweep::test_triggers(uint32_t* work) {
   return true;
 }
 
-// Returns false if the work was used up: call it again.
+// Tests a trigger on its totals. Returns false if the work was used up: call it again.
 bool Sweep::test_trigger(uint32_t bit, uint32_t* work) {
   Counts counts;
   uint64_t* counter = total(bit);

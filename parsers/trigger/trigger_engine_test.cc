@@ -228,7 +228,7 @@ TEST(TriggerEngineTest, PanesAreReleased) {
     run.send(packet(kStart + pane * kMs, 100, "10.0." + std::to_string(pane % 7) + "." + std::to_string(pane % 99)));
   }
   run.engine->advance(kStart + 2 * kPanes * kMs);
-  // A source comes back after 7 * 99 panes.
+  // Each source returns after 7 * 99 panes.
   EXPECT_EQ(run.recorder.events.size(), 0u);
   EXPECT_EQ(run.engine->stats().late_sweeps, 0u);
   for (int64_t pane = 0; pane < kPanes; ++pane) {
