@@ -12,7 +12,7 @@ import java.util.Set;
 /**
  * The aggregate of a processor.
  *
- * @param share share of the values, of aggregates that take one
+ * @param share fraction of the values below a quantile ({@code p=}), for aggregates that take one
  */
 public record AggregateSpec(String name, double share) implements Serializable {
   private static final String COUNT = "count";

@@ -14,7 +14,10 @@ public record ConditionSpec(Condition.Comparison comparison, double threshold)
     return new ConditionSpec(condition.getComparison(), condition.getThreshold());
   }
 
-  /** Returns true if missing tuples alone could make a value meet the condition. */
+  /**
+   * Returns true if missing tuples alone could make a value meet the condition, so that the value
+   * must be complete.
+   */
   public boolean wantsAll() {
     return comparison == Condition.Comparison.BELOW || comparison == Condition.Comparison.AT_MOST;
   }

@@ -11,8 +11,8 @@ import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.TupleFilter;
 
 /**
- * Converts conditions in plans of the previous control-plane version, whose queries a newer one
- * resumes.
+ * Converts conditions in plans of the previous control-plane version: a newer one resumes the
+ * queries of such plans.
  */
 final class EarlierConditions {
   private EarlierConditions() {}
@@ -24,7 +24,7 @@ final class EarlierConditions {
         .build();
   }
 
-  /** Returns the condition as a tree. REQUIRES: it has a value. */
+  /** Returns the condition as a tree. REQUIRES: the condition has a value. */
   static ConditionTree tree(FieldCondition condition) {
     boolean isEquality =
         condition.getOperator() == FieldCondition.Operator.EQUAL

@@ -5,8 +5,8 @@ import java.io.Serializable;
 /**
  * The services from which a job reads tuples and to which it writes results.
  *
- * @param kafka Kafka with the tuples
- * @param redis Redis for the results
+ * @param kafka Kafka cluster that has the tuples
+ * @param redis Redis server that receives the results
  * @param resultsTopic Kafka topic that also receives each window; empty for none
  */
 public record Endpoints(KafkaEndpoint kafka, RedisEndpoint redis, String resultsTopic)
@@ -16,7 +16,7 @@ public record Endpoints(KafkaEndpoint kafka, RedisEndpoint redis, String results
   }
 
   /**
-   * Returns services that accept plaintext connections from any client; see {@link
+   * Returns endpoints of services that accept plaintext connections from any client; see {@link
    * RedisEndpoint#parse}.
    */
   public static Endpoints open(String brokers, String redis) {

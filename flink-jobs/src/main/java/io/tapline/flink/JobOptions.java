@@ -6,21 +6,21 @@ import java.time.Duration;
 /**
  * Settings of a job. They do not affect results, except when a limit is reached, which is counted.
  *
- * @param parallelism subtasks of the source and of the panes; those beyond the plan's partitions
- *     are idle
- * @param checkpointInterval time between checkpoints; zero for none (the query then starts over
- *     after a failure)
+ * @param parallelism number of source subtasks and of pane subtasks; those beyond the plan's
+ *     partitions are idle
+ * @param checkpointInterval time between checkpoints; zero for none, so that the query starts over
+ *     after a failure
  * @param checkpointDirectory folder of checkpoints ({@code file:///…}); empty for the job manager's
  *     memory
  * @param restartAttempts consecutive restarts, less than five minutes apart, before the job gives
  *     up
- * @param maxGroups groups kept per processor, summed over the panes of a window; more are counted
- * @param maxGroups groups kept per processor, summed over the panes of a window; more are counted
- *     as {@code key_overflow}
- * @param maxFlows connections per processor and partition whose start or joined fields are kept
- * @param windowsKept entries kept in a query's stream of window results
- * @param silentAfter how long a monitor may stay silent before windows no longer wait for it; zero:
- *     they wait forever
+ * @param maxGroups maximum number of groups per processor, summed over the panes of a window;
+ *     tuples of further groups are counted as {@code key_overflow}
+ * @param maxFlows maximum number of connections per processor and partition whose start or joined
+ *     fields are kept
+ * @param windowsKept maximum number of entries in a query's stream of window results
+ * @param silentAfter how long a monitor may stay silent before windows no longer wait for it; zero
+ *     if they wait forever
  */
 public record JobOptions(
     int parallelism,

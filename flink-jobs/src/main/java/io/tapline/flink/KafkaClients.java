@@ -17,8 +17,8 @@ public final class KafkaClients {
   private KafkaClients() {}
 
   /**
-   * Returns the settings that all clients share. They refer to the files of the certificate and its
-   * key instead of containing them, since a job's settings can be read where its key must not be.
+   * Returns the settings that all clients share. They refer to the certificate and key files
+   * instead of containing them, since users who may not read the key can read a job's settings.
    */
   public static Map<String, Object> settings(KafkaEndpoint kafka) {
     Map<String, Object> settings = new TreeMap<>();
@@ -43,7 +43,7 @@ public final class KafkaClients {
           SaslConfigs.SASL_JAAS_CONFIG, new Password(kafka.mechanism().jaas(kafka.login())));
     }
     settings.put(CommonClientConfigs.SECURITY_PROTOCOL_CONFIG, protocol(kafka).name);
-    // Metrics are read only through Flink; neither JMX nor the brokers need them.
+    // Metrics are read only through Flink; JMX and the brokers do not need them.
     settings.put(CommonClientConfigs.METRIC_REPORTER_CLASSES_CONFIG, "");
     settings.put(CommonClientConfigs.ENABLE_METRICS_PUSH_CONFIG, "false");
     return settings;

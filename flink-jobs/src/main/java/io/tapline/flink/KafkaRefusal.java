@@ -7,16 +7,17 @@ import org.apache.flink.runtime.execution.SuppressRestartsException;
 import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.AuthorizationException;
 
-/** Fails a job that brokers refuse: a restart would not help. */
+/** Fails jobs whose requests the brokers refuse, without a restart, which would not help. */
 public final class KafkaRefusal {
   private static final long PAUSE_MS = 100;
 
   private KafkaRefusal() {}
 
   /**
-   * Retries a call while brokers refuse it, since a broker may not know a new user or right yet.
+   * Retries a call while brokers refuse it, since a new user or ACL may not have reached all
+   * brokers yet.
    *
-   * @throws SuppressRestartsException if brokers still refuse it after {@code timeout}
+   * @throws SuppressRestartsException if brokers still refuse the call after {@code timeout}
    */
   public static <T> T retried(
       Callable<T> call, Duration timeout, KafkaEndpoint kafka, String action) throws Exception {

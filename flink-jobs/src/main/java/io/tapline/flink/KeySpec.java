@@ -8,7 +8,7 @@ import java.util.List;
  * The fields by which a processor groups tuples.
  *
  * @param joinParser parser of the joined fields; empty without a join
- * @param joinFields the fields that come from that parser's tuple of the same flow
+ * @param joinFields fields taken from that parser's tuple of the same flow
  */
 public record KeySpec(List<String> fields, String joinParser, List<String> joinFields)
     implements Serializable {

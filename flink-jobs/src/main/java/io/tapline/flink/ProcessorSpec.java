@@ -14,7 +14,7 @@ import java.io.Serializable;
  * @param ranking null if every group is a result
  * @param condition null if every group is a result
  * @param trigger null unless results are alerts
- * @param answers whether the parser's tuples record if they were answered
+ * @param answers whether the parser's tuples record whether they were answered
  */
 public record ProcessorSpec(
     int index,
@@ -69,21 +69,21 @@ public record ProcessorSpec(
   }
 
   /**
-   * Returns the processor's results for a table.
+   * Returns an estimate of the processor's results from a table.
    *
-   * @param width width of the bounds
+   * @param width width of the bounds in standard deviations
    * @param windowNs length of the window
    */
   public Estimate estimate(GroupTable table, double width, long windowNs) {
     return table.estimate(width, aggregate.share(), windowNs, value.countsTuples());
   }
 
-  /** Returns true if the processor counts tuples that have a value, regardless of the value. */
+  /** Returns true if the processor counts the tuples that have a value, whatever the value is. */
   public boolean countsPresent() {
     return aggregate.type().input() == Input.TUPLES && !value.field().isEmpty();
   }
 
-  /** Returns true if the hashes of the values are aggregated. */
+  /** Returns true if the values' hashes are aggregated instead of the values. */
   public boolean takesHashes() {
     return aggregate.type().input() == Input.HASHES;
   }
@@ -107,14 +107,14 @@ public record ProcessorSpec(
     return isRanking() ? Math.min(ranking.rows(), max) : max;
   }
 
-  /** Returns true if tuples wait for others of their flow before they count. */
+  /** Returns true if tuples wait for others of their flow before they are counted. */
   public boolean isPaired() {
     return value.isDifference() || key.isJoin();
   }
 
   /**
-   * Returns the number of exemplars that a group keeps per pane; a window of several panes takes
-   * further ones from its next panes.
+   * Returns the number of exemplars that a group keeps per pane. A window of several panes combines
+   * those of its panes.
    */
   private int exemplarsPerPane() {
     return (int) Math.max(1, (Exemplars.MAX_EXEMPLARS + window.panes() - 1) / window.panes());

@@ -31,7 +31,7 @@ public record QuerySpec(
 
   private static final int FORMAT = 1;
 
-  /** Slot length if every window spans the whole query, since times then do not matter. */
+  /** Slot length if every window spans the whole query: packet times are then irrelevant. */
   private static final long WHOLE_QUERY_SLOT_NS = 1L << 61;
 
   private static final Pattern NAME = Pattern.compile("[a-z0-9-]+");

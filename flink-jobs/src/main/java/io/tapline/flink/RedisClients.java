@@ -76,8 +76,8 @@ public final class RedisClients {
   }
 
   private static JedisClientConfig config(RedisEndpoint redis, int timeoutMs) throws IOException {
-    // Detecting each server's protocol makes Jedis warn at every connection. Users with few rights
-    // may not set the library's name, and each attempt would be logged.
+    // Jedis would log a warning per connection if it negotiated the protocol. A user with few
+    // rights may not set the library's name, and the server would log each attempt.
     DefaultJedisClientConfig.Builder config =
         DefaultJedisClientConfig.builder()
             .timeoutMillis(timeoutMs)

@@ -81,7 +81,10 @@ public record RedisEndpoint(SocketAddress at, TlsFiles tls, Login login) impleme
     return at instanceof UnixDomainSocketAddress;
   }
 
-  /** Returns the address as {@link #parse} reads it and as messages name the server. */
+  /**
+   * Returns the server's address in the format of {@link #parse}; messages name the server this
+   * way.
+   */
   public String address() {
     if (at instanceof InetSocketAddress tcp) {
       String host = tcp.getHostString();

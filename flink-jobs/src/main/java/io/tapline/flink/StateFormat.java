@@ -8,12 +8,12 @@ import java.io.DataOutput;
 import java.io.IOException;
 
 /**
- * Marks an operator's state in a checkpoint with the version of its layout and, if accumulators
- * follow, of the aggregate. State of another version is refused, since reading it as this one would
- * give wrong results.
+ * Marks an operator's state in a checkpoint with its layout version and, if accumulators follow,
+ * with the aggregate and its version. State of another version is refused, since it would be
+ * misread.
  */
 public final class StateFormat {
-  /** "TAP" and the version of the layout; no checkpoint without versions begins with it. */
+  /** "TAP" and the layout version. Checkpoints that predate versions never begin with it. */
   private static final int VERSION = 0x54415003;
 
   private StateFormat() {}
@@ -32,7 +32,7 @@ public final class StateFormat {
     }
   }
 
-  /** Writes the version for state that has accumulators of an aggregate. */
+  /** Writes the versions of the layout and the aggregate, for state that contains accumulators. */
   public static void write(DataOutput out, MergeableAggregate aggregate) throws IOException {
     write(out);
     Wire.writeText(out, Aggregates.planName(aggregate));

@@ -29,9 +29,10 @@ import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509ExtendedTrustManager;
 
 /**
- * A process's TLS files in PEM format; paths are strings, so that a job can carry them.
+ * A process's TLS files in PEM format. Paths are strings, so that a job can be serialized with
+ * them.
  *
- * @param authorities trusted authorities; empty for those of the system
+ * @param authorities trusted CA certificates; empty for those of the system
  * @param certificate certificate chain of this process; empty for none
  * @param key the certificate's private key, PKCS #8 without a password
  */
@@ -64,7 +65,7 @@ public record TlsFiles(String authorities, String certificate, String key) imple
     return new TlsFiles(paths[0], paths[1], paths[2]);
   }
 
-  /** Returns files that trust these authorities, without a certificate. */
+  /** Returns files for a process that trusts these authorities and has no certificate. */
   public static TlsFiles trusting(Path authorities) {
     return new TlsFiles(authorities.toString(), "", "");
   }
@@ -109,7 +110,7 @@ public record TlsFiles(String authorities, String certificate, String key) imple
   }
 
   /**
-   * Reads the authorities. REQUIRES: they are in a file.
+   * Returns a trust manager for the authorities. REQUIRES: {@code authorities} is not empty.
    *
    * @throws IOException with a sentence for users
    */

@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
  *
  * @param clear threshold that replaces the condition's once an alert has begun
  * @param after number of consecutive windows that must meet the condition before an alert begins
- * @param cooldownNs minimum time between two beginnings of alerts of the same group
+ * @param cooldownNs minimum time between the beginnings of two alerts of the same group
  * @param webhooks webhooks to which alerts are posted
  * @param topics Kafka topics to which alerts are sent
  */
@@ -30,7 +30,7 @@ public record TriggerSpec(
   /**
    * A webhook to which alerts are posted.
    *
-   * @param privateAddresses whether its host may have addresses that are not public
+   * @param privateAddresses whether its host may have private addresses
    */
   public record Webhook(String url, boolean privateAddresses) implements Serializable {}
 

@@ -26,7 +26,7 @@ final class UnixSocket extends Socket {
    *
    * @param timeoutMs timeout of reads and writes, which fail with {@link SocketTimeoutException}; 0
    *     for none
-   * @throws IOException if no process listens there, or this process may not connect
+   * @throws IOException if no process listens on the socket, or this process may not connect to it
    */
   UnixSocket(UnixDomainSocketAddress address, int timeoutMs) throws IOException {
     this.timeoutMs = timeoutMs;

@@ -12,12 +12,13 @@ import java.util.Set;
 
 /**
  * The value that a processor takes from a tuple: a field, 1 or 0 for a condition, the time between
- * two events of its flow, or else 1.
+ * two events of the tuple's flow, or 1.
  *
  * @param field field that is aggregated; empty for other values
- * @param asked condition on each tuple, for a value of 1 or 0; without nodes for other values
- * @param only condition that a tuple must meet to have a value; without nodes, all tuples have one
- * @param eventField field that marks start and end; empty for other values
+ * @param asked condition that makes the value 1 or 0; without nodes for other values
+ * @param only condition that a tuple must meet to have a value; without nodes if all tuples have
+ *     one
+ * @param eventField field that marks the two events; empty for other values
  */
 public record ValueSpec(
     String field,
@@ -67,7 +68,7 @@ public record ValueSpec(
     return condition;
   }
 
-  /** Returns true if a tuple's value is 1 if it meets a condition, and 0 otherwise. */
+  /** Returns true if the value is 1 for tuples that meet a condition, and 0 for others. */
   public boolean asks() {
     return asked.getNodesCount() > 0;
   }
@@ -77,7 +78,7 @@ public record ValueSpec(
     return only.getNodesCount() > 0;
   }
 
-  /** Returns true if tuples are counted instead of having a value. */
+  /** Returns true if tuples are only counted, because they have no other value. */
   public boolean countsTuples() {
     return field.isEmpty() && eventField.isEmpty() && !asks();
   }

@@ -7,7 +7,7 @@ import java.math.BigInteger;
 /**
  * A processor's windows.
  *
- * @param sizeNs window size; 0 if the whole query is one window
+ * @param sizeNs window size; 0 if one window spans the whole query
  * @param paneNs greatest common divisor of size and slide
  */
 public record WindowSpec(long sizeNs, long slideNs, long paneNs) implements Serializable {

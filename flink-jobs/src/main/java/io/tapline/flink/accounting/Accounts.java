@@ -9,8 +9,8 @@ import java.io.DataOutput;
 import java.io.IOException;
 
 /**
- * The counters behind a query's completeness. They are additive: partial counts can be sent and
- * merged. Not thread-safe.
+ * The counters from which a query's completeness is computed. They are additive, so partial counts
+ * can be sent and merged. Not thread-safe.
  */
 public final class Accounts {
   /** Counters of one processor, in addition to the query's. */
@@ -30,7 +30,7 @@ public final class Accounts {
     }
 
     /**
-     * Counts a tuple that lacks its request or response.
+     * Counts a tuple if its request was not answered or one half was not seen.
      *
      * @param response one of {@link Answers}
      */
@@ -107,7 +107,7 @@ public final class Accounts {
     packetsPolled += monitor.getPacketsPolled();
   }
 
-  /** Adds share {@code part} of {@code parts} of the losses; all shares add up to the total. */
+  /** Adds share {@code part} of {@code parts} of the losses. All shares add up to the total. */
   public void addLost(Accounting monitor, long part, long parts) {
     for (Dropped loss : monitor.getDroppedList()) {
       drop(
@@ -144,7 +144,9 @@ public final class Accounts {
     }
   }
 
-  /** Counts any record, so that later totals can be distinguished from earlier ones. */
+  /**
+   * Counts a record, accepted or not, so that later totals can be distinguished from earlier ones.
+   */
   public void addRecord() {
     records++;
   }
@@ -153,7 +155,7 @@ public final class Accounts {
     duplicates++;
   }
 
-  /** Counts a step back of a monitor's clock. */
+  /** Counts a backward step of a monitor's clock. */
   public void addClockStep() {
     clockSteps++;
   }
@@ -180,7 +182,7 @@ public final class Accounts {
   }
 
   /**
-   * Reverses {@link #add(Accounts)} of {@code subtracted}, except for the sampling rate. REQUIRES:
+   * Undoes {@link #add(Accounts)} of {@code subtracted}, except for the sampling rate. REQUIRES:
    * {@link #mayHaveFolded} is false.
    */
   public void subtract(Accounts subtracted) {
@@ -237,7 +239,7 @@ public final class Accounts {
     return bytesIn;
   }
 
-  /** Returns the number of packets of a queue whose time is when a monitor polled them. */
+  /** Returns the number of a queue's packets that have the time at which a monitor polled them. */
   public long packetsPolled() {
     return packetsPolled;
   }

@@ -8,7 +8,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Counts events by reason, with a limit on the number of reasons that a hostile sender can invent.
+ * Counts events by reason. The number of reasons is limited, because a hostile sender can invent
+ * reasons.
  */
 public final class Counters {
   private static final int MAX_REASONS = 256;
@@ -27,7 +28,9 @@ public final class Counters {
     addedCounters.counts.forEach(this::add);
   }
 
-  /** REQUIRES: all of {@code subtracted} was added, and there was room for each reason. */
+  /**
+   * Undoes {@link #add}. REQUIRES: all of {@code subtracted} was added, and no reason was folded.
+   */
   void subtract(Counters subtracted) {
     subtracted.counts.forEach(
         (reason, count) ->
@@ -35,7 +38,7 @@ public final class Counters {
                 reason, (same, sum) -> sum.longValue() == count ? null : sum - count));
   }
 
-  /** Returns true if a reason may have been counted under another name. */
+  /** Returns true if a reason may have been counted as {@code other}. */
   boolean isFull() {
     return counts.size() >= MAX_REASONS;
   }
@@ -48,7 +51,7 @@ public final class Counters {
     return counts.isEmpty();
   }
 
-  /** Returns the counts in the alphabetical order of the reasons. */
+  /** Returns the counts, sorted by reason. */
   public Map<String, Long> byReason() {
     return counts;
   }

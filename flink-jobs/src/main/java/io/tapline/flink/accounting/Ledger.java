@@ -9,16 +9,16 @@ import java.util.TreeMap;
 import java.util.function.BiConsumer;
 
 /**
- * Accounts by packet time, so that each window reports its own packets and tuples. A slot is as
- * long as the panes of all processors allow. Not thread-safe.
+ * Accounts by packet time, so that each window reports its own packets and tuples. Slots are as
+ * long as possible: each pane of each processor must consist of whole slots. Not thread-safe.
  */
 public final class Ledger {
   /** Time of events that precede the first time reported by any monitor. */
   public static final long UNDATED = Long.MIN_VALUE;
 
   /**
-   * Only a hostile sender can cause more slots between two flushes; the surplus goes to the last
-   * slot.
+   * Maximum number of slots. Only a hostile sender can cause more between two flushes; counts of
+   * further slots go to the last slot.
    */
   private static final int MAX_SLOTS = 4096;
 
@@ -26,9 +26,7 @@ public final class Ledger {
   private final long slotNs;
   private final TreeMap<Long, Accounts> slots = new TreeMap<>();
 
-  /**
-   * @param slotNs common divisor of the panes of all processors
-   */
+  /** @param slotNs greatest common divisor of the panes of all processors */
   public Ledger(int processors, long slotNs) {
     this.processors = processors;
     this.slotNs = slotNs;

@@ -4,10 +4,13 @@ package io.tapline.flink.group;
 public final class Answers {
   public static final byte WHOLE = 0;
 
-  /** The request was not answered, and no loss explains that. */
+  /** No response was seen, and no loss explains its absence. */
   public static final byte UNANSWERED = 1;
 
-  /** One half is missing because of a gap, or because the capture began or ended in between. */
+  /**
+   * The request or the response is missing because of a gap, or because the capture began or ended
+   * in between.
+   */
   public static final byte HALF_SEEN = 2;
 
   private Answers() {}

@@ -9,12 +9,12 @@ import io.tapline.aggregates.Value;
  *
  * <p>Bounds of sampled counts, sums and means have 95 % confidence by Student's distribution, based
  * on the variance between replicate groups of flows (see {@link GroupTable#addSampled}): a flow of
- * many tuples is one draw, not many. Bounds of a ranking are wider, so that those of all rows hold
- * together. Aggregates see one group at a time through {@link Group}.
+ * many tuples is a single draw. Bounds in a ranking are wider, so that the bounds of all rows are
+ * correct at once with this confidence. Aggregates see one group at a time through {@link Group}.
  *
  * <p>If few flows are kept, an estimate and its variance tend to be too low together. So the upper
- * bound of nonnegative values is the largest value that would still be likely to produce so small
- * an estimate, with a variance in proportion to that value (Wilson's interval).
+ * bound of nonnegative values is the largest value that is still likely to produce such a small
+ * estimate, with a variance in proportion to that value (Wilson's interval).
  */
 public final class Estimate implements Group {
   private final GroupTable table;
@@ -27,7 +27,7 @@ public final class Estimate implements Group {
   private final boolean countsTuples;
   private int entry;
 
-  /** True if bounds were computed for the group. */
+  /** True if bounds were computed for the current group. */
   private boolean bounded;
 
   Estimate(GroupTable table, double width, double share, long windowNs, boolean countsTuples) {
@@ -62,7 +62,7 @@ public final class Estimate implements Group {
   }
 
   /**
-   * Returns the scaled number of the group's tuples with this response.
+   * Returns the scaled number of the group's tuples in this answer state.
    *
    * @param response one of {@link Answers}
    */
@@ -122,7 +122,9 @@ public final class Estimate implements Group {
         : bounded(value, variance);
   }
 
-  /** The variance of a ratio of two estimates follows from the delta method. */
+  /**
+   * Returns the mean, whose variance, as a ratio of two estimates, follows from the delta method.
+   */
   @Override
   public Value mean(Value sum) {
     bounded = true;
@@ -133,7 +135,7 @@ public final class Estimate implements Group {
   }
 
   /**
-   * Returns the variance of {@code a} counts + {@code b} sums, from the spread between replicate
+   * Returns the variance of {@code a} · count + {@code b} · sum, from the spread between replicate
    * groups.
    */
   private double variance(double a, double b) {
@@ -149,7 +151,10 @@ public final class Estimate implements Group {
     return Math.max(0, squares - sum * sum / groups) * groups / (groups - 1);
   }
 
-  /** Checks the groups' sums: if none is negative, negative values are rare or insignificant. */
+  /**
+   * Returns true if no replicate group has a negative sum: negative values are rare or
+   * insignificant.
+   */
   private boolean noGroupBelowZero() {
     for (int group = 0; group < GroupTable.REPLICATES; group++) {
       if (table.replicate(entry, true, group) < 0) {

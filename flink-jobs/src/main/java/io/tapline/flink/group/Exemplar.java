@@ -9,7 +9,7 @@ import java.nio.charset.StandardCharsets;
 /**
  * One flow behind a row, with enough information to find its packets.
  *
- * @param source client's address, 4 or 16 bytes; empty if the tuple lacks it
+ * @param source client's address, 4 or 16 bytes; empty if the tuple has none
  * @param startNs packet time of the first packet that counts; neither time is before 1970
  * @param endNs packet time at which the tuple became certain
  */
@@ -67,7 +67,7 @@ public record Exemplar(
         hash, incarnation, source, sourcePort, destination, destinationPort, start, end, monitor);
   }
 
-  /** Returns the end of an encoded flow. */
+  /** Returns the end time of an encoded flow. */
   static long endNs(byte[] bytes) {
     return (long) LONG.get(bytes, 0);
   }
@@ -75,7 +75,7 @@ public record Exemplar(
   private static final VarHandle LONG =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
-  /** Returns the same flow with a different start. */
+  /** Returns the same flow with a different start time. */
   public Exemplar startingAt(long start) {
     return new Exemplar(
         flowHash,

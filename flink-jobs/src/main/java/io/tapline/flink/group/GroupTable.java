@@ -11,17 +11,17 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * Groups by key with their aggregates, as parallel arrays behind an open-addressing index.
+ * Groups by key with their aggregates, in parallel arrays behind an open-addressing index.
  *
  * <p>An entry is a number from 0 to below {@link #size}; entries never move and are never removed.
  * Values are whole numbers ({@code long}) or, in a table of reals, the bits of doubles. The table
- * counts tuples and corrects for sampling; its {@link Accumulators} have everything that depends on
- * the aggregate. Not thread-safe.
+ * counts tuples and corrects for sampling; its {@link Accumulators} contain everything that depends
+ * on the aggregate. Not thread-safe.
  */
 public final class GroupTable {
   /**
-   * Number of replicate groups, to which flows are assigned by hash. The variance between the
-   * groups determines the error of a sum.
+   * Number of replicate groups, to which flows are assigned by hash. The error of a sum is derived
+   * from the variance between the groups.
    */
   static final int REPLICATES = 16;
 
@@ -43,10 +43,10 @@ public final class GroupTable {
 
   private final int[] its = new int[1];
 
-  /** Slots for each entry, the earliest flow first (see {@link Exemplar#toBytes}). */
+  /** Slots for each entry's exemplars, the earliest flow first (see {@link Exemplar#toBytes}). */
   private byte[][] flows;
 
-  /** End of each entry's last exemplar once all its slots are taken. */
+  /** End time of each entry's last exemplar, once all of the entry's slots are taken. */
   private long[] flowsUntilNs;
 
   private double[] corrections;
@@ -82,7 +82,7 @@ public final class GroupTable {
     return accumulators.isReal();
   }
 
-  /** Declares that values are doubles; must be called before any is added. */
+  /** Declares that values are doubles. REQUIRES: no value has been added yet. */
   public void holdReals() {
     accumulators.holdReals();
   }
@@ -92,30 +92,30 @@ public final class GroupTable {
     return keys.find(key, 0, key.length, hash);
   }
 
-  /** Returns the entry of the key in a buffer, which is added if it is new. */
+  /** Returns the entry of the key in a buffer; adds the key if it is new. */
   public int findOrAdd(KeyBuffer key) {
     long hash = key.hash();
     int entry = keys.find(key.array(), 0, key.length(), hash);
     return entry >= 0 ? entry : add(Arrays.copyOf(key.array(), key.length()), hash);
   }
 
-  /** Returns the entry of {@code key}, which is added if it is new. The table keeps the array. */
+  /** Returns the entry of {@code key}; adds the key if it is new. The table keeps the array. */
   public int findOrAdd(byte[] key, long hash) {
     int entry = find(key, hash);
     return entry >= 0 ? entry : add(key, hash);
   }
 
   /**
-   * Returns the entries of the first {@code count} of the wanted keys of a list, which are added if
-   * they are new.
+   * Looks up the keys of {@code list} at the first {@code count} positions in {@code wanted}, and
+   * adds those that are new.
    *
-   * @param entries entries in the order of {@code wanted}
+   * @param entries receives the keys' entries, in the order of {@code wanted}
    */
   public void findOrAdd(KeyList list, int[] wanted, int count, int[] entries) {
     keys.find(list, wanted, count, entries);
     for (int i = 0; i < count; i++) {
       if (entries[i] < 0) {
-        // A list may contain a new key twice, so it is looked up again.
+        // The key may occur twice in the list, so it is looked up again before it is added.
         entries[i] = findOrAdd(list.copy(wanted[i]), list.hash(wanted[i]));
       }
     }
@@ -167,7 +167,7 @@ public final class GroupTable {
   }
 
   /**
-   * Counts a tuple that lacks a value and therefore affects no aggregate.
+   * Counts a tuple that has no value and therefore does not affect the aggregate.
    *
    * @param rate sampling rate of the flows
    */
@@ -176,7 +176,7 @@ public final class GroupTable {
   }
 
   /**
-   * Counts the response of a tuple that was added.
+   * Counts the answer state of a tuple that was added.
    *
    * @param response one of {@link Answers}, except {@link Answers#WHOLE}
    */
@@ -192,13 +192,13 @@ public final class GroupTable {
   }
 
   /**
-   * Corrects for a tuple kept with probability p below 1, which stands for w = 1/p tuples of its
-   * value v (the Horvitz-Thompson estimator): sums of w-1 and of (w-1)v, and for the variance, by
-   * replicate group of flows, sums of d and of dv with d² = (1-p)/p².
+   * Corrects for a tuple kept with probability p below 1, which represents w = 1/p tuples of its
+   * value v (the Horvitz-Thompson estimator). Adds w-1 and (w-1)v to the entry's sums and, for the
+   * variance, d and dv to the sums of the flow's replicate group, with d² = (1-p)/p².
    *
-   * <p>The tuples of a flow are kept or lost together. So the variance is between flows, and the
-   * spread between groups of flows, which are chosen by other bits of the hash than sampling uses,
-   * estimates E (sum of all flows' (dv)²).
+   * <p>The tuples of a flow are kept or lost together, so the variance is between flows. The spread
+   * between groups of flows estimates E (sum of all flows' (dv)²). The groups are chosen by other
+   * bits of the hash than sampling uses.
    */
   public void addSampled(int entry, double value, double rate, long flow) {
     if (corrections == null) {
@@ -216,7 +216,7 @@ public final class GroupTable {
     }
   }
 
-  /** Returns the latest time at which a flow may end to become an exemplar of the group. */
+  /** Returns the latest end time with which a flow can still become an exemplar of the group. */
   public long exemplarsUntilNs(int entry) {
     return flowsUntilNs == null ? Long.MAX_VALUE : flowsUntilNs[entry];
   }
@@ -262,12 +262,12 @@ public final class GroupTable {
     return keys.hash(entry);
   }
 
-  /** Returns the unscaled number of tuples with a value. */
+  /** Returns the unscaled number of the group's tuples with a value. */
   public long tuples(int entry) {
     return counts[entry];
   }
 
-  /** Returns true if the group has no tuple, with a value or without. */
+  /** Returns true if the group has no tuples, with or without a value. */
   public boolean isEmpty(int entry) {
     return counts[entry] == 0 && absent(entry) == 0;
   }
@@ -276,21 +276,23 @@ public final class GroupTable {
     return tallies == null ? 0 : tallies.count(entry, Tallies.ABSENT);
   }
 
-  /** Returns the scaled number of tuples of a kind of {@link Tallies}. */
+  /** Returns the scaled number of the group's tuples of a kind of {@link Tallies}. */
   Value tally(int entry, int kind) {
     return tallies == null ? Value.whole(0) : tallies.value(entry, kind);
   }
 
-  /** Returns an estimate whose bounds hold individually, for aggregates without parameters. */
+  /**
+   * Returns an estimate whose bounds each have 95 % confidence, for aggregates without parameters.
+   */
   public Estimate estimate() {
     return estimate(ALONE, 0, 0, false);
   }
 
   /**
    * @param width width of the bounds; see {@link Student#quantile}
-   * @param share share of the values, for aggregates that take one
+   * @param share fraction of the values below a quantile, for aggregates that take one
    * @param windowNs length of the window
-   * @param countsTuples whether each tuple counts as one, without a value
+   * @param countsTuples whether tuples are only counted, because they have no other value
    */
   public Estimate estimate(double width, double share, long windowNs, boolean countsTuples) {
     return new Estimate(this, width, share, windowNs, countsTuples);
@@ -308,7 +310,7 @@ public final class GroupTable {
     return accumulators.details(entry, context);
   }
 
-  /** Returns a group's number if it is cheap to compute and not an estimate; else NaN. */
+  /** Returns a group's value if it is cheap to compute and not an estimate; NaN otherwise. */
   public double glance(int entry) {
     return sampled() ? Double.NaN : accumulators.glance(entry, counts[entry]);
   }
@@ -325,7 +327,7 @@ public final class GroupTable {
   }
 
   /**
-   * Adds all of {@code addedTable} except its exemplars, which a window looks up in its panes.
+   * Adds all of {@code addedTable} except its exemplars, which a window reads from its panes.
    *
    * @return for each entry of {@code addedTable}, its entry in this table
    */
@@ -372,7 +374,7 @@ public final class GroupTable {
   }
 
   /**
-   * Reverses {@link #add} of {@code subtracted}, except that entries stay. REQUIRES: {@link
+   * Undoes {@link #add} of {@code subtracted}, except that its entries remain. REQUIRES: {@link
    * #isSubtractable} is true for both.
    *
    * @param places result of {@link #add}
@@ -420,7 +422,7 @@ public final class GroupTable {
   }
 
   /**
-   * Writes a bit set of the nonzero corrections, then their values; a group of few flows has few.
+   * Writes a bit set of the nonzero corrections, then their values; a group with few flows has few.
    */
   private void writeCorrections(DataOutput out, int entry) throws IOException {
     long some = 0;
@@ -436,11 +438,11 @@ public final class GroupTable {
   }
 
   /**
-   * Adds an entry that {@link #writeEntry} of a table of the same aggregate wrote.
+   * Adds an entry that was written by {@link #writeEntry} of a table with the same aggregate.
    *
    * @param hasRoom whether a new key may be added
-   * @return the entry, or, if there was no room for it, -1 minus the number of its tuples,
-   *     including those without a value
+   * @return the entry or, if there was no room for it, -1 minus the number of its tuples, including
+   *     those without a value
    */
   public long readEntry(DataInput in, boolean hasRoom) throws IOException {
     byte[] key = Wire.readBytes(in);

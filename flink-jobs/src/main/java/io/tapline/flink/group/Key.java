@@ -32,9 +32,7 @@ public final class Key {
 
   private Key() {}
 
-  /**
-   * Encodes one field of type U64, I64, F64 or BOOL from the bits of {@code TupleColumns.longs}.
-   */
+  /** Encodes a field of type U64, I64, F64 or BOOL from its bits in {@code TupleColumns.longs}. */
   public static byte[] number(Column.Type type, long bits) {
     return switch (type) {
       case I64 -> number(I64, bits ^ Long.MIN_VALUE);
@@ -48,7 +46,7 @@ public final class Key {
     return ByteBuffer.allocate(9).put(type).putLong(value).array();
   }
 
-  /** Encodes one field of type STRING or ADDRESS. */
+  /** Encodes a field of type STRING or ADDRESS. */
   public static byte[] bytes(Column.Type type, byte[] value) {
     return type == Column.Type.ADDRESS
         ? ByteBuffer.allocate(2 + value.length)
@@ -116,8 +114,8 @@ public final class Key {
   }
 
   /**
-   * Compares by field: no value before any, numbers by value, false before true, strings by their
-   * bytes, addresses of four bytes before those of sixteen.
+   * Compares keys field by field: no value sorts before any value, numbers by value, false before
+   * true, strings by their bytes, and addresses of four bytes before those of sixteen.
    */
   public static int compare(byte[] left, byte[] right) {
     ByteBuffer a = ByteBuffer.wrap(left);

@@ -3,7 +3,7 @@ package io.tapline.flink.group;
 import io.tapline.schema.proto.Column;
 import java.util.Arrays;
 
-/** Builds a {@link Key}: the same bytes, in an array that is reused. Not thread-safe. */
+/** Builds the bytes of a {@link Key} in a reusable array. Not thread-safe. */
 public final class KeyBuffer {
   private byte[] bytes = new byte[64];
   private int length;

@@ -16,8 +16,8 @@ public final class KeyFields {
   private KeyFields() {}
 
   /**
-   * Returns each field as {@link Long}, {@link BigInteger} (beyond 2^63), {@link Double}, {@link
-   * Boolean} or {@link String}; null without a value.
+   * Returns each field as {@link Long}, {@link BigInteger} (2^63 and above), {@link Double}, {@link
+   * Boolean} or {@link String}; null for a field without a value.
    */
   public static List<Object> read(byte[] key) {
     ByteBuffer in = ByteBuffer.wrap(key);
@@ -47,7 +47,7 @@ public final class KeyFields {
     return new BigInteger(Long.toUnsignedString(value));
   }
 
-  /** Decodes UTF-8, with invalid bytes as {@code \xNN}. */
+  /** Decodes UTF-8, and shows invalid bytes as {@code \xNN}. */
   static String text(byte[] bytes) {
     CharsetDecoder decoder = StandardCharsets.UTF_8.newDecoder();
     ByteBuffer in = ByteBuffer.wrap(bytes);
@@ -64,7 +64,7 @@ public final class KeyFields {
     }
   }
 
-  /** Returns a dotted quad, or IPv6 as in RFC 5952. */
+  /** Formats an address as a dotted quad, or as IPv6 according to RFC 5952. */
   public static String address(byte[] bytes) {
     if (bytes.length == 4) {
       return (bytes[0] & 0xff)

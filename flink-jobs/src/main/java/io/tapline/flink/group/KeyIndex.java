@@ -9,12 +9,15 @@ import java.util.Arrays;
 final class KeyIndex {
   private static final long HASH_BITS = 0xffff_ffff_0000_0000L;
 
-  /** Number of keys looked up together, so that their waits for memory overlap. */
+  /** Number of keys that are looked up together, so that their cache misses overlap. */
   private static final int STRIDE = 64;
 
   private int size;
 
-  /** Entry + 1 in the low half, the high half of its hash in the high half; 0 is a free slot. */
+  /**
+   * The entry + 1 in the low half and the high half of the key's hash in the high half; 0 if a slot
+   * is free.
+   */
   private long[] index = new long[32];
 
   private byte[][] keys = new byte[16][];
@@ -80,9 +83,9 @@ final class KeyIndex {
   }
 
   /**
-   * Finds many keys: {@code found[i]} is the entry of key {@code wanted[i]} of the list, or -1. A
-   * large table does not fit the caches. The loads of each step are independent, so the processor
-   * has many of them in flight at once.
+   * Finds many keys: sets {@code entries[i]} to the entry of key {@code wanted[i]} of the list, or
+   * -1. A large table does not fit the caches. The loads of each step are independent, so the
+   * processor has many of them in flight at once.
    *
    * @param count number of wanted keys
    */

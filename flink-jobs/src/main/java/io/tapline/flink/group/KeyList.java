@@ -2,7 +2,7 @@ package io.tapline.flink.group;
 
 import java.util.Arrays;
 
-/** Keys one after another in one array, with their hashes. Not thread-safe. */
+/** A list of keys stored one after another in one array, with their hashes. Not thread-safe. */
 public final class KeyList {
   private final KeyBuffer buffer = new KeyBuffer();
   private int[] ends = new int[64];

@@ -1,7 +1,7 @@
 package io.tapline.flink.group;
 
 /**
- * Quantiles of Student's distribution with one degree of freedom fewer than there are replicate
+ * Quantiles of Student's distribution. The degrees of freedom are one fewer than the replicate
  * groups of flows.
  */
 public final class Student {
@@ -15,8 +15,8 @@ public final class Student {
   private Student() {}
 
   /**
-   * Returns the distance of two-sided bounds in standard deviations at which the bounds of this
-   * many estimates hold together with 95 % confidence, even if the estimates are dependent
+   * Returns the half-width of two-sided bounds, in standard deviations, at which the bounds of this
+   * number of estimates are all correct with 95 % confidence, even if the estimates are dependent
    * (Bonferroni).
    */
   public static double quantile(int estimates) {
@@ -34,7 +34,7 @@ public final class Student {
     return high;
   }
 
-  /** Computes the distribution function by Abramowitz and Stegun, 26.7.3. */
+  /** Computes the cumulative distribution function (Abramowitz and Stegun, 26.7.3). */
   private static double distribution(double t) {
     double angle = Math.atan(t / Math.sqrt(FREEDOM));
     double cosine = Math.cos(angle);

@@ -73,7 +73,7 @@ final class Tallies {
   }
 
   /**
-   * REQUIRES: {@link #add(int, Tallies, int)} of {@code subtracted} was called, and it is not
+   * Undoes {@link #add(int, Tallies, int)}. REQUIRES: {@code subtracted} was added, and it is not
    * sampled.
    */
   void subtract(int entry, Tallies subtracted, int otherEntry) {
@@ -82,7 +82,9 @@ final class Tallies {
     }
   }
 
-  /** Writes an entry of {@code tallies}, which may be null: one byte if it has none. */
+  /**
+   * Writes an entry of {@code tallies}, which may be null. Takes one byte if the entry has none.
+   */
   static void write(DataOutput out, Tallies tallies, int entry) throws IOException {
     int some = 0;
     for (int kind = 0; tallies != null && kind < KINDS; kind++) {
@@ -97,7 +99,7 @@ final class Tallies {
     }
   }
 
-  /** Reads the result of {@link #write} as tallies of one entry; null if it has none. */
+  /** Reads the result of {@link #write} as tallies of one entry; returns null if there are none. */
   static Tallies read(DataInput in) throws IOException {
     int some = in.readByte();
     Tallies read = some == 0 ? null : new Tallies(1);

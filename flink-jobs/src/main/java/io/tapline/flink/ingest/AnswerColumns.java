@@ -6,8 +6,8 @@ import io.tapline.schema.TupleColumns;
 import io.tapline.schema.proto.Column;
 
 /**
- * Reads the response states of a batch's tuples, for parsers that record them in two columns:
- * {@code partial}, empty if request and response were seen, and {@code unanswered}.
+ * Reads the answer states of a batch's tuples, for parsers that record them in two columns: {@code
+ * partial}, which is empty if both request and response were seen, and {@code unanswered}.
  */
 final class AnswerColumns {
   private static final String PARTIAL = "partial";
@@ -16,8 +16,8 @@ final class AnswerColumns {
   private AnswerColumns() {}
 
   /**
-   * Returns one of {@link Answers} by row; null if all are whole, or the parser does not record the
-   * states.
+   * Returns one of {@link Answers} for each row; null if all are whole, or if the parser does not
+   * record the states.
    */
   static byte[] read(TupleColumns columns) throws BatchReaderException {
     int partial = columns.index(PARTIAL);
@@ -30,7 +30,9 @@ final class AnswerColumns {
     return isKnown && !allAnswered(columns, partial) ? read(columns, partial, unanswered) : null;
   }
 
-  /** Checks the dictionary, without reading the rows. */
+  /**
+   * Returns true if the dictionary alone shows that no tuple is partial, without reading the rows.
+   */
   private static boolean allAnswered(TupleColumns columns, int partial) {
     int entries = columns.entries(partial);
     return entries == 0 || entries == 1 && columns.entryEnd(partial, 0) == 0;

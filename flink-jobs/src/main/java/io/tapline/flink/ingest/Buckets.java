@@ -3,8 +3,8 @@ package io.tapline.flink.ingest;
 import org.apache.flink.runtime.state.KeyGroupRangeAssignment;
 
 /**
- * Buckets are the job's unit of parallel state: a group's bucket follows from its key's hash. Their
- * number never changes, so that a job can be restored with a different parallelism.
+ * Buckets are the job's unit of parallel state: the hash of a group's key determines its bucket.
+ * The number of buckets never changes, so that a job can be restored with a different parallelism.
  */
 public final class Buckets {
   public static final int COUNT = 32;
@@ -16,20 +16,20 @@ public final class Buckets {
 
   private Buckets() {}
 
-  /** Returns the bucket of a key's hash; uses bits that a table's index does not. */
+  /** Returns the bucket of a key's hash, from bits that a table's index does not use. */
   static int of(long hash) {
     return (int) (hash >>> 59);
   }
 
   /**
-   * Returns the number that stands for a bucket in keyBy, chosen so that buckets spread evenly over
-   * key groups.
+   * Returns the number that represents a bucket in keyBy. The numbers are chosen so that buckets
+   * spread evenly over key groups.
    */
   static int key(int bucket) {
     return KEYS[bucket];
   }
 
-  /** Returns the bucket for which {@link #key} gives this number. */
+  /** Returns the bucket for which {@link #key} returns this number. */
   public static int ofKey(int key) {
     for (int bucket = 0; bucket < COUNT; bucket++) {
       if (KEYS[bucket] == key) {

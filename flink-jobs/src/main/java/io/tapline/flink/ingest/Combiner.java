@@ -13,8 +13,8 @@ import java.util.function.Supplier;
 
 /**
  * Aggregates one processor's tuples per pane before they are sent. This is the first of the job's
- * two combining steps and the one that sees every tuple. It keeps no state across a flush. Not
- * thread-safe.
+ * two combining steps, and the only one that sees every tuple. It keeps no state across a flush.
+ * Not thread-safe.
  */
 public final class Combiner {
   private final ProcessorSpec spec;
@@ -31,7 +31,7 @@ public final class Combiner {
     this.spec = spec;
   }
 
-  /** Decodes what {@link #add} needs; throws if the batch is malformed. */
+  /** Decodes the columns that {@link #add} reads; throws if the batch is malformed. */
   public void require(Rows rows) throws BatchReaderException {
     for (String field : spec.key().fields()) {
       rows.require(field);
@@ -43,7 +43,8 @@ public final class Combiner {
   }
 
   /**
-   * A parser's schema does not change: a field that was whole and is now real indicates corruption.
+   * Rejects a field that had whole numbers and now has reals, or vice versa. A parser's schema does
+   * not change, so the batch must be corrupt.
    */
   private void requireType(boolean nowReal) throws BatchReaderException {
     if (real != null && real != nowReal) {
@@ -79,9 +80,9 @@ public final class Combiner {
   }
 
   /**
-   * Adds one whole-number value of paired tuples.
+   * Adds a whole-number value of a tuple or a pair of tuples.
    *
-   * @param exemplar called only if it is needed
+   * @param exemplar called only if the exemplar is needed
    */
   void add(
       byte[] bytes,
@@ -139,7 +140,7 @@ public final class Combiner {
     return groups;
   }
 
-  /** Returns the tables since the last {@link #clear}, by pane. */
+  /** Returns the tables that were filled since the last {@link #clear}, by pane. */
   public Map<Long, GroupTable> panes() {
     return panes;
   }

@@ -21,9 +21,10 @@ import org.apache.flink.core.memory.DataOutputSerializer;
 /**
  * A Kafka reader that ends once every monitor in each of its partitions has ended its stream.
  *
- * <p>A partition's state (lanes, open flows) lives here and is saved with the split, so that it
- * follows the partition. The {@link IngestOperator}, which is chained to it, updates it while a
- * record is collected; source and operator are checkpointed between the same two records.
+ * <p>A partition's state (lanes, open flows) is stored here and saved with the split, so that it
+ * moves with the partition. The {@link IngestOperator}, which is chained to the source, updates the
+ * state while a record is collected. Source and operator are checkpointed between the same two
+ * records.
  */
 final class EndingReader implements SourceReader<Record, KafkaPartitionSplit> {
   private final QuerySpec query;
@@ -163,7 +164,7 @@ final class EndingReader implements SourceReader<Record, KafkaPartitionSplit> {
     kafka.close();
   }
 
-  /** Adds its partition's state to each record; splits have no separate watermarks here. */
+  /** Adds a partition's state to each of its records; ignores watermarks per split. */
   private final class StatefulOutput implements ReaderOutput<Record> {
     private final ReaderOutput<Record> output;
 

@@ -5,7 +5,7 @@ import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 
-/** State of a flow until its value is counted. */
+/** The state of a flow until its value is counted. */
 final class Flow {
   static final long NONE = Long.MIN_VALUE;
   private static final int OVERHEAD_BYTES = 16;
@@ -14,7 +14,7 @@ final class Flow {
   long touchedNs;
   boolean ended;
 
-  /** The lowest sampling rate of its tuples, since all of them had to be kept. */
+  /** The lowest sampling rate of the flow's tuples, since the value requires all of them. */
   double rate = 1;
 
   /** Number of tuples of the joined parser. */
@@ -56,7 +56,7 @@ final class Flow {
     return flow;
   }
 
-  /** Writes each length plus one, which distinguishes null from empty parts. */
+  /** Writes each length plus one, to distinguish null from empty parts. */
   static void writeParts(DataOutput out, byte[][] parts) throws IOException {
     Wire.writeUnsigned(out, parts == null ? 0 : parts.length + 1);
     for (int i = 0; parts != null && i < parts.length; i++) {

@@ -5,11 +5,14 @@ import java.io.DataOutput;
 import java.io.IOException;
 
 /**
- * Identifies a connection: the keyed hash of its endpoints, and the client's initial sequence
- * number, since ports are reused.
+ * Identifies a connection by the keyed hash of its endpoints and, since ports are reused, by the
+ * client's initial sequence number.
  */
 record FlowId(long hash, long incarnation) {
-  /** The compiler-generated methods take longer than the rest of a lookup. */
+  /**
+   * Compares the fields directly: the compiler-generated method takes longer than the rest of a
+   * lookup.
+   */
   @Override
   public boolean equals(Object other) {
     return other instanceof FlowId id && id.hash == hash && id.incarnation == incarnation;

@@ -28,7 +28,10 @@ import java.util.Map;
  * each evicted flow is counted. Not thread-safe.
  */
 final class FlowPairing {
-  /** A monitor reports the end of every connection much sooner. */
+  /**
+   * Idle time after which a flow is evicted. A monitor reports the end of every connection much
+   * sooner.
+   */
   private static final long LONGEST_SILENCE_NS = 3_600_000_000_000L;
 
   private static final long MAX_KEY_BYTES = 64 << 20;
@@ -207,8 +210,8 @@ final class FlowPairing {
   }
 
   /**
-   * Returns the key's fields from one of the two parsers, at their positions; null for fields of
-   * the other parser.
+   * Returns the key fields from one of the two parsers, at their positions in the key; the other
+   * parser's fields are null.
    */
   private byte[][] keyParts(Rows rows, int row, boolean ofJoined) {
     byte[][] parts = new byte[joined.length][];
@@ -221,7 +224,8 @@ final class FlowPairing {
   }
 
   /**
-   * Counts values once no earlier tuple can follow, and evicts flows that have been idle too long.
+   * Counts waiting values once no earlier tuple can follow, and evicts flows that have been idle
+   * for too long.
    */
   void advance(long watermarkNs, Combiner out, Accounts.OfProcessor accounts) {
     Waiting value = waiting.pollBefore(watermarkNs);
@@ -277,7 +281,7 @@ final class FlowPairing {
         Key.concat(parts), value.timeNs(), value.value(), rate, value.id().hash(), () -> exemplar);
   }
 
-  /** Ends the stream: flows that are still open have no end. */
+  /** Ends the stream, and discards the flows that are still open. */
   void finish(Combiner out, Accounts.OfProcessor accounts) {
     advance(Long.MAX_VALUE, out, accounts);
     for (Flow flow : flows.values()) {
@@ -297,7 +301,8 @@ final class FlowPairing {
   }
 
   /**
-   * Accounts for an evicted flow. Without differences, a flow only has a key, and nothing is lost.
+   * Accounts for an evicted flow. Unless it has a time difference, it has only key fields, and no
+   * value is lost.
    */
   private void discard(Flow flow, String reason, Accounts.OfProcessor accounts) {
     keyBytes -= flow.keyBytes();

@@ -67,7 +67,8 @@ final class Flush {
   }
 
   /**
-   * Encodes the marks of the monitors that advanced since the last call; a single byte if none did.
+   * Encodes the marks of the monitors that advanced, or whose silence changed, since the last call;
+   * a single byte if there are none.
    */
   private byte[] marks(Collection<PartitionState> partitions) throws IOException {
     DataOutputSerializer movedSerializer = new DataOutputSerializer(64);

@@ -17,25 +17,28 @@ import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 
 /**
- * Turns batches into one record per bucket (see {@link Flush}): drops duplicates, pairs tuples of a
- * flow, combines per pane.
+ * Turns batches into one record per bucket (see {@link Flush}): drops duplicates, pairs the tuples
+ * of a flow, and combines tuples per pane.
  *
- * <p>Chained to the source. It flushes its partials when the watermark of its partitions enters
- * another pane, before each checkpoint, when there are too many groups, and at the end; therefore
- * it has no state. A partition's state arrives with each record and is saved by the source (see
- * {@link EndingReader}).
+ * <p>Chained to the source. It flushes its partial aggregates when the watermark of its partitions
+ * enters another pane, before each checkpoint, when there are too many groups, and at the end, so
+ * the operator itself is stateless. A partition's state arrives with each record and is saved by
+ * the source (see {@link EndingReader}).
  */
 public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer, byte[]>>
     implements OneInputStreamOperator<Record, Tuple2<Integer, byte[]>> {
 
-  /** A flush follows when more groups than this are combined. */
+  /** Number of combined groups above which a flush follows. */
   private static final int MAX_GROUPS = 1 << 17;
 
   private static final long SECOND_NS = 1_000_000_000L;
 
   private static final long MAX_GAP_SECONDS = 3_600;
 
-  /** A gap between batches that is much longer than the interval of heartbeats. */
+  /**
+   * Minimum gap between batches that indicates a suspended monitor; much longer than the heartbeat
+   * interval.
+   */
   private static final long LONG_BETWEEN_BATCHES_NS = 2 * SECOND_NS;
 
   private final QuerySpec query;
@@ -111,8 +114,8 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
   }
 
   /**
-   * After a suspension, a monitor reports the kernel's drops of many seconds in one batch. Their
-   * distribution over time is unknown, so each second gets the same share.
+   * Adds a batch's losses. After a suspension, a monitor reports the kernel's drops of many seconds
+   * in one batch. Their distribution over time is unknown, so each second gets the same share.
    */
   private void addLost(PartitionLanes.Gap time, Accounts accounts, Accounting accounting) {
     if (time == null || !stoodStill(time, accounting)) {
@@ -134,7 +137,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
             .anyMatch(loss -> loss.getReason().equals("kernel_missed"));
   }
 
-  /** The number of unseen packets is unknown, so one drop is counted per second of the gap. */
+  /** Counts one drop per second of a gap, since the number of unseen packets is unknown. */
   private void reportGap(PartitionLanes.Gap gap) {
     if (gap == null) {
       return;
@@ -150,7 +153,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
     return ledger.at(partition.lanes.refusedNs(partition.partition));
   }
 
-  /** Adds all rows of a batch or none; its header has already been counted. */
+  /** Adds all rows of a batch, or none. The batch's header has already been counted. */
   private void addRows(
       PartitionState partition, TupleBatch batch, Admission admission, Accounts accounts) {
     if (batch.getRows() == 0) {
@@ -213,8 +216,9 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
   }
 
   /**
-   * Returns true if the watermark entered another pane, or that of another partition became known:
-   * only then can a window close. A subtask ahead of the others does not flush more often for this.
+   * Returns true if the watermark entered another pane, or if the watermark of another partition
+   * became known: only then can a window close. A subtask ahead of the others does not flush more
+   * often for this.
    */
   private boolean watermarkEnteredPane() {
     long watermark = Long.MAX_VALUE;

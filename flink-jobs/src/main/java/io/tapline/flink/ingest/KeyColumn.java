@@ -15,7 +15,8 @@ final class KeyColumn {
   private final int[] ends;
 
   /**
-   * Either {@code numbers} of the rows or {@code entries} of the dictionary is null.
+   * REQUIRES: either {@code numbers} (by row) or {@code entries} (each row's dictionary entry) is
+   * null.
    *
    * @param absent rows without a value; null if there are none
    */

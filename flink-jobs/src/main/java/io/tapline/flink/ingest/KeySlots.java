@@ -5,8 +5,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Numbers the distinct keys of a batch, so that rows are grouped by small integers and a key is
- * encoded once per batch. A single string field costs nothing, since its dictionary already numbers
+ * Numbers the distinct keys of a batch, so that rows are grouped by small integers and each key is
+ * encoded once per batch. A single string field needs no work, since its dictionary already numbers
  * the values.
  */
 final class KeySlots {
@@ -24,7 +24,7 @@ final class KeySlots {
       int[] field = rows.entries(fields.get(i));
       if (i == 0 && field != null) {
         numbered = field;
-        // Rows without a value have the slot after the last entry's.
+        // Rows without a value have the slot after that of the last entry.
         distinct = rows.entryCount(fields.get(0)) + 1;
       } else {
         LongSlots pairs = new LongSlots();
@@ -67,7 +67,7 @@ final class KeySlots {
     return slots[row];
   }
 
-  /** Writes the key of a row's slot. */
+  /** Writes the key of a row. */
   void key(int row, KeyBuffer target) {
     for (KeyColumn column : columns) {
       column.append(row, target);

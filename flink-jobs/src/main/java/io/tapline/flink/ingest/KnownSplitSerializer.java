@@ -9,8 +9,8 @@ import org.apache.flink.core.memory.DataInputDeserializer;
 import org.apache.flink.core.memory.DataOutputSerializer;
 
 /**
- * Writes the connector's form of a split, then the state, which is empty for a split that was not
- * read yet.
+ * Writes a split in the connector's format, followed by its state, which is empty if the split has
+ * not been read yet.
  */
 final class KnownSplitSerializer implements SimpleVersionedSerializer<KafkaPartitionSplit> {
   private final KafkaPartitionSplitSerializer plain = new KafkaPartitionSplitSerializer();

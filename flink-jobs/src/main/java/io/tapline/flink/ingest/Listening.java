@@ -7,9 +7,9 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Finds silent monitors in rounds. In each round, the broker reports the ends of the partitions,
- * the reader reads up to them, and each monitor that sent nothing since the last round has one more
- * silent round (see {@link Silence}). Not thread-safe.
+ * Finds silent monitors in rounds. In each round, the broker reports the end offsets of the
+ * partitions, and the reader reads up to them. A monitor that sent nothing during the round has
+ * then been silent for one more round (see {@link Silence}). Not thread-safe.
  */
 final class Listening implements AutoCloseable {
   private final TopicEnds ends;
@@ -28,12 +28,16 @@ final class Listening implements AutoCloseable {
     }
   }
 
-  /** Completes when {@link #look} has something to do that no record triggers. */
+  /**
+   * Returns a future that completes when {@link #look} has something to do that no record triggers.
+   */
   CompletableFuture<?> news() {
     return ends.news();
   }
 
-  /** Checks whether a round is over; returns the partitions whose silent monitors have changed. */
+  /**
+   * Ends the round if it is complete; returns the partitions whose set of silent monitors changed.
+   */
   List<PartitionState> look(Collection<PartitionState> partitions) {
     TopicEnds.Answer answer = ends.poll();
     if (answer != null && answer.ends() == null) {

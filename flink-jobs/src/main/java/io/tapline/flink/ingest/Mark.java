@@ -9,10 +9,10 @@ import java.io.IOException;
  * A monitor's progress, which the subtask that reads its batches reports to the buckets.
  *
  * @param monitor index of the monitor
- * @param ns earliest possible time of its later tuples; {@link Long#MIN_VALUE} while this time is
+ * @param ns earliest possible time of the monitor's later tuples; {@link Long#MIN_VALUE} while
  *     unknown
- * @param silent whether windows stop waiting for it until it sends again
- * @param unwatched all known spans that it did not watch
+ * @param silent whether windows do not wait for the monitor until it sends again
+ * @param unwatched all known spans that the monitor did not watch
  */
 public record Mark(int monitor, long ns, boolean ended, boolean silent, Unwatched unwatched) {
   private static final int ENDED = 1;

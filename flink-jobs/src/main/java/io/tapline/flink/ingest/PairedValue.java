@@ -6,7 +6,7 @@ import java.io.DataOutput;
 import java.io.IOException;
 
 /**
- * The value that one tuple, or two of a flow, contribute to a processor.
+ * The value that a tuple, or two tuples of a flow, contribute to a processor.
  *
  * @param bits a whole number or a hash; 1 if tuples are only counted
  * @param present whether there is a value

@@ -14,43 +14,44 @@ import java.util.TreeMap;
 import java.util.function.IntPredicate;
 
 /**
- * State of the streams of batches in one partition: the newest epoch per monitor, and within it,
- * per incarnation and lane, the next sequence number, the watermark and whether it ended.
+ * State of the batch streams in one partition: the newest epoch per monitor and, within that epoch,
+ * the next sequence number, the watermark and the end flag per incarnation and lane.
  *
- * <p>A monitor's watermark and end are those of its newest incarnation's lanes, once each of the
- * lanes that its batches announce has sent a batch. A higher epoch belongs to another process,
- * perhaps on a host whose monitor started earlier, so the monitor's state starts over. Not
+ * <p>A monitor's watermark and end are those of its newest incarnation's lanes, once all of the
+ * lanes that its batches announce have sent a batch. A higher epoch belongs to another process,
+ * perhaps on a host whose monitor started earlier, so the monitor's state is reset. Not
  * thread-safe.
  */
 public final class PartitionLanes {
-  /** The decision whether a batch is processed, or why it is dropped. */
+  /** The decision to process a batch, or the reason why it is dropped. */
   public enum Verdict {
     ACCEPTED,
     /** The batch's sequence number was already seen. */
     DUPLICATE,
     /** The batch's epoch or its monitor's incarnation has been superseded. */
     SUPERSEDED,
-    /** The batch belongs to another query or comes from a monitor that the plan does not name. */
+    /** The batch belongs to another query, or comes from a monitor that is not in the plan. */
     FOREIGN,
-    /** No monitor can have reached its sequence number or watermark. */
+    /** No monitor can have reached the batch's sequence number or watermark. */
     ABSURD
   }
 
   /**
-   * A tuple further ahead of its lane's watermark has a wrong time, since it became certain before
-   * it was sent.
+   * Maximum distance of a tuple ahead of its lane's watermark. A tuple further ahead has a wrong
+   * time, since it became certain before it was sent.
    */
   private static final long FAR_AHEAD_NS = 600_000_000_000L;
 
   /**
-   * A watermark that is further behind shows that the monitor's clock stepped back; batches of two
-   * parsers may be swapped.
+   * Maximum distance of a watermark behind the previous one of its lane, since batches of two
+   * parsers may be swapped. A watermark further behind indicates that the monitor's clock stepped
+   * back.
    */
   private static final long STEP_BACK_NS = 60_000_000_000L;
 
   /**
-   * Maximum number of missing batches. A larger sequence number would make every later batch look
-   * like a duplicate.
+   * Maximum number of missing batches. After a larger gap in sequence numbers, every later batch
+   * would look like a duplicate.
    */
   private static final long MAX_MISSING = 1L << 32;
 
@@ -89,10 +90,10 @@ public final class PartitionLanes {
   }
 
   /**
-   * Packet time between two incarnations of a monitor, or two batches of a lane.
+   * A span of packet time between two incarnations of a monitor, or two batches of a lane.
    *
    * @param fromNs end of the earlier one
-   * @param toNs beginning of the later one, or its end
+   * @param toNs beginning of the later incarnation, or watermark of the later batch
    */
   record Gap(long fromNs, long toNs) {}
 
@@ -100,13 +101,14 @@ public final class PartitionLanes {
    * The result of processing a batch's header.
    *
    * @param gap time before the batch that its monitor did not watch; null if there is none
-   * @param missing number of batches before it that never arrived; set for accepted batches only,
-   *     as are the following
-   * @param reportedNs time at which the batch's report counts: halfway between its lane's last
-   *     watermark and its own. No window that closed before reaches that time.
-   * @param covered time between its lane's last watermark and its own; null if its lane had none
-   * @param laneNs its lane's watermark
-   * @param steppedBack whether its monitor's clock stepped back
+   * @param missing number of batches before this one that never arrived; like all following fields,
+   *     set only for accepted batches
+   * @param reportedNs time to which the batch's report is attributed: halfway between its lane's
+   *     last watermark and its own. No window that has already closed reaches that time.
+   * @param covered time between the lane's last watermark and the batch's; null if the lane had
+   *     none
+   * @param laneNs the lane's watermark
+   * @param steppedBack whether the monitor's clock stepped back
    */
   record Admission(
       Verdict verdict,
@@ -120,7 +122,9 @@ public final class PartitionLanes {
       return new Admission(verdict, gap, 0, Ledger.UNDATED, null, Long.MIN_VALUE, false);
     }
 
-    /** Returns true if a tuple of the batch can't have the time that it claims. */
+    /**
+     * Returns true if a tuple of the batch is too far ahead of the lane for its time to be right.
+     */
     boolean isFarAhead(long timeNs) {
       return laneNs > 0 && timeNs - laneNs > FAR_AHEAD_NS;
     }
@@ -158,7 +162,8 @@ public final class PartitionLanes {
     if (order < 0) {
       return Admission.refused(Verdict.SUPERSEDED, null);
     }
-    // Checked before anything changes: a lane that never existed would hold the watermark back.
+    // The sequence number is checked first, since a lane that never existed would hold the
+    // watermark back.
     long next = order > 0 ? 0 : nextSequence(lives, batch);
     if (Long.compareUnsigned(batch.getSequence(), next + MAX_MISSING) > 0) {
       return Admission.refused(Verdict.ABSURD, null);
@@ -175,16 +180,14 @@ public final class PartitionLanes {
     return accept(lives, lane, batch, gap);
   }
 
-  /** Returns the next sequence number of the batch's lane; 0 for one that has not sent yet. */
+  /** Returns the next sequence number of the batch's lane; 0 for a lane that has not sent yet. */
   private static long nextSequence(MonitorIncarnations monitor, TupleBatch batch) {
     Life life = monitor.lives.get(batch.getIncarnation());
     Lane lane = life == null ? null : life.lanes.get(batch.getLane());
     return lane == null ? 0 : lane.nextSequence;
   }
 
-  /**
-   * Begins an epoch; returns the gap since the monitor of the previous one, null if there is none.
-   */
+  /** Begins an epoch. Returns the gap since the previous epoch's monitor; null if there is none. */
   private static Gap begin(MonitorIncarnations monitor, TupleBatch batch) {
     monitor.epoch = batch.getEpoch();
     monitor.lives.clear();
@@ -197,7 +200,7 @@ public final class PartitionLanes {
 
   /**
    * Returns the gap before a new incarnation; null if there is none. The gap ends when the
-   * incarnation starts to watch or, if that is not known yet, at its watermark.
+   * incarnation starts to watch or, while that time is unknown, at the batch's watermark.
    */
   private static Gap gap(MonitorIncarnations monitor, TupleBatch batch) {
     long since = batch.getWatchedSinceNs();
@@ -261,7 +264,7 @@ public final class PartitionLanes {
   }
 
   /**
-   * Notes that part of the traffic goes unseen until every lane of the monitor's newest incarnation
+   * Records that part of the traffic is unseen until every lane of the monitor's newest incarnation
    * watches.
    */
   private static void noteUnwatched(MonitorIncarnations monitor) {
@@ -289,8 +292,8 @@ public final class PartitionLanes {
   }
 
   /**
-   * Returns the time at which a rejected record counts: the watermark of its partition, since a
-   * window that reaches beyond it can't have closed, regardless of other partitions.
+   * Returns the time to which a rejected record is attributed: its partition's watermark. A window
+   * that reaches beyond this watermark can't have closed, regardless of other partitions.
    */
   public long refusedNs(int partition) {
     long watermark = watermarkNs(partition);
@@ -299,7 +302,7 @@ public final class PartitionLanes {
 
   /**
    * Returns the earliest possible time of this monitor's later tuples; {@link Long#MIN_VALUE} while
-   * it is unknown.
+   * unknown.
    */
   public long markNs(int monitor) {
     MonitorIncarnations lives = monitors.get(monitor);
@@ -336,8 +339,8 @@ public final class PartitionLanes {
   }
 
   /**
-   * Returns the lowest watermark of the monitors that do not match; of all of them if every other
-   * one has ended.
+   * Returns the lowest watermark of the partition's monitors that do not match {@code without}; if
+   * all of those have ended, of all its monitors.
    */
   long watermarkNs(int partition, IntPredicate without) {
     long all = Long.MAX_VALUE;
@@ -381,7 +384,7 @@ public final class PartitionLanes {
     }
   }
 
-  /** Skips monitors that the plan no longer names. */
+  /** Reads the written state; skips monitors that the plan no longer names. */
   public void read(DataInput in) throws IOException {
     reportedNs = in.readLong();
     for (long i = Wire.readUnsigned(in); i > 0; i--) {

@@ -36,7 +36,7 @@ public final class PartitionState {
     return lanes.allEnded(partition);
   }
 
-  /** Notes that the partition was read up to an offset (exclusive). */
+  /** Records that the partition was read up to an offset (exclusive). */
   void readTo(long offset) {
     nextOffset = offset;
   }
@@ -73,8 +73,8 @@ public final class PartitionState {
   }
 
   /**
-   * Returns true if the plan assigns the monitor to this partition and it is silent although it has
-   * not ended.
+   * Returns true if the plan assigns the monitor to this partition, and the monitor is silent
+   * although it has not ended.
    */
   boolean isSilent(int monitor) {
     return query.partitions().get(monitor) == partition
@@ -84,18 +84,18 @@ public final class PartitionState {
 
   /**
    * Returns the lowest watermark of the partition's monitors that are not silent; of all of them if
-   * every one is silent.
+   * all are silent.
    */
   long watermarkNs() {
     return lanes.watermarkNs(partition, this::isSilent);
   }
 
-  /** Returns null for a processor whose tuples are not paired. */
+  /** Returns the processor's flow pairing; null if its tuples are not paired. */
   FlowPairing pairing(ProcessorSpec spec) {
     return pairings[spec.index()];
   }
 
-  /** Counts values that the partition's watermark has passed. */
+  /** Counts the values that the partition's watermark has passed. */
   void advance(Combiner[] combiners, Accounts accounts) {
     long watermark = watermarkNs();
     boolean ends = !finished && allEnded();

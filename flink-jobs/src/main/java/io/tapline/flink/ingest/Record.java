@@ -6,8 +6,8 @@ import io.tapline.schema.proto.TupleBatch;
  * One Kafka record, or a notification that monitors of a partition became silent or sent again. It
  * stays within the task that read it and is never serialized.
  *
- * @param offset offset in its partition
- * @param state state of its partition, which the operator after the source updates
+ * @param offset offset in the partition
+ * @param state state of the partition, which the operator after the source updates
  * @param batch null if the record is not a batch
  * @param fault reason under which a record that is not a batch is counted; null for a batch
  */

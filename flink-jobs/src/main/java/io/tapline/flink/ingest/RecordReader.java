@@ -7,7 +7,7 @@ import org.apache.flink.connector.kafka.source.reader.deserializer.KafkaRecordDe
 import org.apache.flink.util.Collector;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
-/** Decodes the envelope of each Kafka record; never fails, even on an invalid record. */
+/** Decodes the envelope of each Kafka record. Never fails, even if the record is invalid. */
 final class RecordReader implements KafkaRecordDeserializationSchema<Record> {
   @Override
   public void deserialize(ConsumerRecord<byte[], byte[]> record, Collector<Record> out) {

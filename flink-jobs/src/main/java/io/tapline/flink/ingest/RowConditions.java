@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Finds the rows of a batch that meet a condition. A batch that lacks one of its columns is
+ * Finds the rows of a batch that meet a condition. A batch that lacks a column of the condition is
  * malformed. A comparison with an absent value is unknown, which does not keep a row. Each
  * dictionary entry is evaluated once.
  */
@@ -82,7 +82,9 @@ final class RowConditions {
     return holds;
   }
 
-  /** Evaluates a leaf for each entry; rows without a value have the entry after the last. */
+  /**
+   * Evaluates a leaf for each dictionary entry. Rows without a value have the entry after the last.
+   */
   private boolean[] ofEntries(ConditionProgram.Leaf leaf, int field) {
     int count = columns.entries(fields[field]);
     boolean[] holds = new boolean[count + 1];
@@ -92,7 +94,7 @@ final class RowConditions {
     return holds;
   }
 
-  /** A dictionary entry, read as a row with this one field. */
+  /** A dictionary entry, read as a row with only this field. */
   private record Entry(TupleColumns columns, int column, int entry, boolean isPresent)
       implements ConditionProgram.Row {
     @Override

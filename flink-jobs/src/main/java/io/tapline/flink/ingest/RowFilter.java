@@ -12,9 +12,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The query's WHERE: drops the rows of a batch that fail it. Thread-safe. */
+/** Drops the rows of a batch that fail the query's WHERE. Thread-safe. */
 final class RowFilter {
-  /** Conditions by parser; tuples of parsers without one pass. */
+  /** Conditions by parser; all tuples of other parsers pass. */
   private final Map<String, ConditionTree> conditions;
 
   RowFilter(List<TupleFilter> filters) {
@@ -27,7 +27,7 @@ final class RowFilter {
     conditions = Map.copyOf(byParser);
   }
 
-  /** Returns the batch without the rows that fail; the batch itself if none fail. */
+  /** Returns the batch without the rows that fail; returns the batch itself if none fail. */
   TupleBatch filter(TupleBatch batch) throws BatchReaderException {
     ConditionTree condition = conditions.get(batch.getParser());
     if (condition == null) {

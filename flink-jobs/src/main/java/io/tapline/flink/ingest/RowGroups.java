@@ -6,9 +6,9 @@ import io.tapline.flink.group.GroupTable;
 import io.tapline.flink.group.KeyList;
 
 /**
- * Adds a batch's rows to tables by group, one run of rows of the same pane at a time, in steps over
- * the whole run rather than row by row: number the groups, look all of them up, then add. Most rows
- * only touch small arrays, and cache misses of a large table overlap for many groups.
+ * Adds a batch's rows to tables by group. It processes runs of rows of the same pane, in steps over
+ * the whole run rather than row by row: it numbers the groups, looks all of them up, then adds the
+ * rows. Most rows touch only small arrays, and the cache misses of a large table overlap.
  */
 final class RowGroups {
   private final Rows rows;
@@ -23,31 +23,33 @@ final class RowGroups {
   /** Null if answers are not shown, or all are whole. */
   private final byte[] answers;
 
-  /** For each slot, 1 + the position of its key in the list; 0 if it has none yet. */
+  /**
+   * For each slot, 1 + the position of its key in the list; 0 if its key is not in the list yet.
+   */
   private final int[] keyOfSlot;
 
   /**
-   * For each slot: its tuples in the run, its entry in the table, and the latest end at which a
-   * flow can still become an exemplar.
+   * For each slot: the number of its tuples in the run, its entry in the table, and the latest end
+   * time with which a flow can still become an exemplar.
    */
   private final int[] tuples;
 
   private final int[] entryOfSlot;
   private final long[] exemplarsUntilNs;
 
-  /** Slots of the run, and their keys. */
+  /** The run's slots, and the positions of their keys. */
   private final int[] touched;
 
   private final int[] wanted;
   private final int[] found;
 
   /**
-   * Entry of each row with a value, for one call of the aggregate per run instead of one per tuple;
-   * null if tuples are only counted.
+   * Entry of each row with a value, so that the aggregate is called once per run instead of once
+   * per tuple; null if tuples are only counted.
    */
   private final int[] entries;
 
-  /** Values of the rows that have one; null if all rows or no rows have one. */
+  /** Values of the rows that have one; null if all rows have one, or if tuples are only counted. */
   private final long[] presentBits;
 
   /**

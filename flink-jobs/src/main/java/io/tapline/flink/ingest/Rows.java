@@ -16,11 +16,13 @@ import java.util.Set;
  * The columns of one batch, decoded once for all processors that read them.
  *
  * <p>Processors first require all columns that they need ({@link #require}), which throws if the
- * batch is malformed. Reading required columns can't fail, so a batch counts entirely or not at
+ * batch is malformed. Reading required columns can't fail, so a batch is counted entirely or not at
  * all.
  */
 public final class Rows {
-  /** The year 2043; keeps sums of times and windows from overflowing. */
+  /**
+   * Latest valid packet time (the year 2043), so that sums of times and windows do not overflow.
+   */
   static final long LATEST_NS = 1L << 61;
 
   private final TupleBatch batch;
@@ -59,7 +61,7 @@ public final class Rows {
     answers = AnswerColumns.read(columns);
   }
 
-  /** Decodes a column; a batch without it is malformed. */
+  /** Decodes a column; throws if the batch lacks it. */
   void require(String field) throws BatchReaderException {
     int column = columns.index(field);
     if (column < 0) {
@@ -76,7 +78,9 @@ public final class Rows {
     absent.put(field, columns.absent(column));
   }
 
-  /** Evaluates a condition on the rows; throws if the batch lacks one of its columns. */
+  /**
+   * Evaluates a condition on the rows; throws if the batch lacks one of the condition's columns.
+   */
   void requireCondition(ConditionTree condition) throws BatchReaderException {
     if (!meeting.containsKey(condition)) {
       boolean[] rows = RowConditions.meet(condition, columns);
@@ -89,8 +93,8 @@ public final class Rows {
   }
 
   /**
-   * Returns 1 for rows that meet a condition, 0 for others. REQUIRES: {@link #requireCondition} was
-   * called with it.
+   * Returns 1 for rows that meet a condition and 0 for others. REQUIRES: {@link #requireCondition}
+   * was called for the condition.
    */
   long[] meeting(ConditionTree condition) {
     return meeting.get(condition);
@@ -104,12 +108,12 @@ public final class Rows {
     return absent.get(field);
   }
 
-  /** Returns how each row was answered (see {@link AnswerColumns#read}); null if all are whole. */
+  /** Returns each row's answer state (see {@link AnswerColumns#read}); null if all are whole. */
   byte[] answers() {
     return answers;
   }
 
-  /** Decodes a column that must contain numbers. */
+  /** Decodes a column; throws unless it contains numbers. */
   void requireNumber(String field) throws BatchReaderException {
     require(field);
     if (!numbers.containsKey(field)) {
@@ -152,8 +156,8 @@ public final class Rows {
   }
 
   /**
-   * Returns the values to aggregate: bits of doubles, or whole numbers, with unsigned ones beyond
-   * 2^63-1 clamped to that.
+   * Returns the values to aggregate: bits of doubles, or whole numbers. Unsigned values above
+   * 2^63-1 are clamped.
    */
   long[] values(String field) {
     long[] values = numbers.get(field);
@@ -198,16 +202,16 @@ public final class Rows {
   }
 
   /**
-   * Returns a number that identifies each row's flow; if the parser lacks it, each tuple counts as
-   * a flow.
+   * Returns a number that identifies each row's flow. If the parser does not record flows, each
+   * tuple counts as one.
    */
   long[] flows() {
     return flows;
   }
 
   /**
-   * Returns each row's dictionary entry, {@link #entryCount} if it has no value; null if the column
-   * has numbers. REQUIRES: {@link #require} was called for the field.
+   * Returns each row's dictionary entry, or {@link #entryCount} for a row without a value; null if
+   * the column has numbers. REQUIRES: {@link #require} was called for the field.
    */
   int[] entries(String field) {
     return entries.get(field);
@@ -233,7 +237,10 @@ public final class Rows {
         : Key.bytes(columns.type(column), columns.entry(column, dictionary[row]));
   }
 
-  /** Returns a field for use in many keys. REQUIRES: {@link #require} was called for the field. */
+  /**
+   * Returns a field in a form that is fast to add to many keys. REQUIRES: {@link #require} was
+   * called for the field.
+   */
   KeyColumn keyColumn(String field) {
     return keyColumns.computeIfAbsent(
         field,
@@ -247,8 +254,8 @@ public final class Rows {
   }
 
   /**
-   * Returns, by dictionary entry, true if a STRING column's string is among {@code texts}; false
-   * for a missing value.
+   * Returns for each dictionary entry whether {@code texts} contains its string. The additional
+   * last element, for rows without a value, is false. REQUIRES: the column is of type STRING.
    */
   boolean[] entriesAmong(String field, Set<String> texts) {
     boolean[] among = new boolean[entryCount(field) + 1];
@@ -260,10 +267,7 @@ public final class Rows {
     return among;
   }
 
-  /**
-   * Returns the flow behind a row; columns that the parser lacks, or that are corrupt, are left
-   * empty.
-   */
+  /** Returns the flow behind a row. Fields whose columns are missing or corrupt are empty. */
   Exemplar exemplar(int row) {
     if (flow == null) {
       flow = new FlowColumns(columns);

@@ -10,7 +10,7 @@ import java.util.Arrays;
  *
  * <pre>
  *   round          over      over      no answer      over      over      over
- *   of monitor  x            x                                            x          heard
+ *   batch       x            x                                            x
  *   rounds      0   1     0  1      0                 1         2       0  1
  * </pre>
  *
@@ -18,7 +18,8 @@ import java.util.Arrays;
  */
 final class Silence {
   /**
-   * Rounds without a batch after which a monitor is silent; the first round may end immediately.
+   * Number of rounds without a batch after which a monitor is silent; the first round may end
+   * immediately.
    */
   static final int ROUNDS = 5;
 
@@ -28,19 +29,19 @@ final class Silence {
     rounds = new int[monitors];
   }
 
-  /** Notes that a batch of the monitor arrived, valid or not. */
+  /** Records that a batch of the monitor arrived, valid or not. */
   void markActive(int monitor) {
     rounds[monitor] = 0;
   }
 
-  /** Ends a round. */
+  /** Ends a round that was read completely. */
   void drained() {
     for (int i = 0; i < rounds.length; i++) {
       rounds[i] = Math.min(ROUNDS, rounds[i] + 1);
     }
   }
 
-  /** Starts over: the broker did not answer, and monitors may not have reached it either. */
+  /** Starts over, since monitors may not have reached the unresponsive broker either. */
   void unanswered() {
     Arrays.fill(rounds, 0);
   }

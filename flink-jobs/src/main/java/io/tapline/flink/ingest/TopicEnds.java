@@ -17,10 +17,11 @@ import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Asks the broker for the ends of partitions in a separate thread: once per period, and not again
- * until the last response has been processed.
+ * Fetches the end offsets of partitions from the broker in a separate thread: once per period, and
+ * not again until the last response has been processed.
  *
- * <p>{@link #start}, {@link #poll}, {@link #news} and {@link #next} are for one thread.
+ * <p>REQUIRES: {@link #start}, {@link #poll}, {@link #news} and {@link #next} are called by one
+ * thread.
  */
 class TopicEnds implements AutoCloseable {
   private static final int RESPONSE_MS = 5_000;
@@ -36,8 +37,8 @@ class TopicEnds implements AutoCloseable {
   /**
    * The broker's response.
    *
-   * @param ends by partition, the offset up to which everything must have been read; null if there
-   *     was no response
+   * @param ends for each partition, the offset up to which it must be read; null if there was no
+   *     response
    */
   record Answer(Map<Integer, Long> ends) {}
 
@@ -54,7 +55,9 @@ class TopicEnds implements AutoCloseable {
     thread.start();
   }
 
-  /** Asks until it is interrupted; a failure of the client itself makes {@link #poll} throw. */
+  /**
+   * Fetches offsets until interrupted. A failure of the client itself makes {@link #poll} throw.
+   */
   private void run(Collection<Integer> partitions) {
     try {
       pollForever(partitions);
@@ -62,7 +65,7 @@ class TopicEnds implements AutoCloseable {
       Thread.currentThread().interrupt();
     } catch (RuntimeException | Error e) {
       failure = e;
-      // Wakes the reader. A future that ends exceptionally would not.
+      // Wakes the reader. A future that completes exceptionally would not.
       answer.complete(new Answer(null));
     }
   }
@@ -91,7 +94,7 @@ class TopicEnds implements AutoCloseable {
       Map<Integer, Long> needed = new HashMap<>();
       ends.forEach(
           (partition, end) -> {
-            // Deleted records can't be read.
+            // A partition whose records have all been deleted has nothing to read.
             boolean empty = begins.get(partition).offset() == end.offset();
             needed.put(partition.partition(), empty ? 0 : end.offset());
           });
@@ -109,16 +112,16 @@ class TopicEnds implements AutoCloseable {
     return admin.listOffsets(wantedOffsets).all();
   }
 
-  /** Completes when {@link #poll} has a response. */
+  /** Returns a future that completes when {@link #poll} has a response. */
   CompletableFuture<?> news() {
     return answer;
   }
 
   /**
-   * Takes the response; null if there is none.
+   * Takes the response; returns null if there is none.
    *
-   * @throws IllegalStateException if the broker can't be asked any more: silent monitors would go
-   *     unnoticed, and their windows would wait forever
+   * @throws IllegalStateException if the end offsets can no longer be read: silent monitors would
+   *     not be detected, and windows would wait for them forever
    */
   Answer poll() {
     if (failure != null) {
@@ -134,7 +137,10 @@ class TopicEnds implements AutoCloseable {
     return taken;
   }
 
-  /** Returns the message of the innermost cause: Kafka's outer exceptions don't give the reason. */
+  /**
+   * Returns the message of the innermost cause, since Kafka's outer exceptions don't give the
+   * reason.
+   */
   private static String reason(Throwable failure) {
     Throwable innermost = failure;
     while (innermost.getCause() != null) {
@@ -143,7 +149,7 @@ class TopicEnds implements AutoCloseable {
     return innermost.getMessage() == null ? innermost.toString() : innermost.getMessage();
   }
 
-  /** Marks the last response as processed: the broker may be asked again one period from now. */
+  /** Marks the last response as processed, so the next request follows after one period. */
   void next() {
     wanted.release();
   }

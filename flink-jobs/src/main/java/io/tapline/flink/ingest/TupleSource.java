@@ -31,15 +31,15 @@ import org.apache.kafka.common.TopicPartition;
  * <p>A Kafka topic has no end, and the connector ends a partition only at an offset known
  * beforehand. So this is a {@link KafkaSource} declared bounded but without stopping offsets, which
  * makes its enumerator notify readers when they have all their partitions. An {@link EndingReader}
- * around each of its readers watches for the ends of streams.
+ * around each Kafka reader detects the ends of the streams.
  */
 public final class TupleSource
     implements Source<Record, KafkaPartitionSplit, KafkaSourceEnumState>,
         ResultTypeQueryable<Record> {
   /**
-   * Request timeout in milliseconds. Clients notice a frozen or disconnected broker, and look for
-   * the new leader, only when a request times out. Longer than the nine seconds after which brokers
-   * consider another dead.
+   * Request timeout in milliseconds. Only when a request times out do clients notice a frozen or
+   * disconnected broker and look for the new leader. Exceeds the nine seconds after which brokers
+   * consider another broker dead.
    */
   private static final String BROKER_RESPONSE_MS = "12000";
 
@@ -50,9 +50,7 @@ public final class TupleSource
   private final JobOptions options;
   private final KafkaSource<Record> kafka;
 
-  /**
-   * @param options job options; only those for flows and silent monitors are used
-   */
+  /** @param options job options; only those for flows and silent monitors are used */
   public TupleSource(QuerySpec query, Endpoints endpoints, JobOptions options) {
     this.query = query;
     this.endpoints = endpoints;
@@ -65,7 +63,8 @@ public final class TupleSource
             .setStartingOffsets(OffsetsInitializer.earliest())
             .setBounded(new NoStoppingOffsetsInitializer())
             .setDeserializer(new RecordReader())
-            // Checkpoints contain the offsets; a group would only remain on the broker.
+            // Checkpoints contain the offsets; a consumer group would only leave state on the
+            // broker.
             .setProperty("commit.offsets.on.checkpoint", "false")
             .setProperty("partition.discovery.interval.ms", "-1")
             .build();
@@ -75,7 +74,7 @@ public final class TupleSource
     Properties properties = KafkaClients.properties(endpoints.kafka());
     properties.setProperty("request.timeout.ms", BROKER_RESPONSE_MS);
     if (options.silentAfter().isZero()) {
-      // A capture's tuples arrive without pauses, and a reader that has all of them can't close
+      // The tuples of a capture arrive without pauses. A reader that has all of them can't close
       // before the broker has answered that there are no more, which takes half a second by
       // default.
       properties.setProperty("fetch.max.wait.ms", LAST_RESPONSE_MS);
@@ -104,7 +103,10 @@ public final class TupleSource
         needsEveryMonitor() ? listening() : null);
   }
 
-  /** Windows always wait for the only monitor. */
+  /**
+   * Returns true if silent monitors must be found. If there is only one, windows always wait for
+   * it.
+   */
   private boolean needsEveryMonitor() {
     return !options.silentAfter().isZero() && query.monitors().size() > 1;
   }

@@ -25,7 +25,7 @@ record TupleValues(long[] bits, boolean[] absent) {
     }
   }
 
-  /** REQUIRES: {@link #require} was called for the rows. */
+  /** Returns the rows' values. REQUIRES: {@link #require} was called for the rows. */
   static TupleValues of(ProcessorSpec spec, Rows rows) {
     if (spec.value().asks()) {
       return new TupleValues(rows.meeting(spec.value().asked()), null);
@@ -53,7 +53,7 @@ record TupleValues(long[] bits, boolean[] absent) {
     return none;
   }
 
-  /** Returns 1 if tuples are only counted. */
+  /** Returns a row's value; 1 if tuples are only counted. */
   long at(int row) {
     return bits == null ? 1 : bits[row];
   }

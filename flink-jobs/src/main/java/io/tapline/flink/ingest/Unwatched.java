@@ -21,14 +21,17 @@ import java.util.TreeMap;
  * <p>Not thread-safe.
  */
 public final class Unwatched {
-  /** Beyond this many spans, the earliest two are merged; current windows don't reach them. */
+  /**
+   * Maximum number of spans. Beyond it, the earliest two are merged, which no longer affects
+   * current windows.
+   */
   private static final int MAX_SPANS = 64;
 
   private final NavigableMap<Long, Long> untilByFrom = new TreeMap<>();
 
   /**
-   * Notes that nothing is watched in [{@code fromNs}, {@code untilNs}); replaces a span with the
-   * same beginning.
+   * Records that nothing is watched in [{@code fromNs}, {@code untilNs}). Replaces the span with
+   * the same beginning.
    */
   void set(long fromNs, long untilNs) {
     if (untilNs <= fromNs) {
@@ -49,8 +52,8 @@ public final class Unwatched {
   }
 
   /**
-   * Returns true if a span other than that before the monitor's first watch begins before {@code
-   * endNs}.
+   * Returns true if a span begins before {@code endNs}, other than the one before the monitor's
+   * first watch.
    */
   public boolean interrupts(long endNs) {
     return !untilByFrom.subMap(Long.MIN_VALUE, false, endNs, false).isEmpty();

@@ -7,8 +7,8 @@ import java.util.ArrayDeque;
 import java.util.PriorityQueue;
 
 /**
- * Values by time, earliest first. Nearly all arrive in that order, since a monitor's lane is
- * ordered; only the others are sorted. Not thread-safe.
+ * Values sorted by time. Nearly all arrive in this order, since a monitor's lane is ordered; only
+ * the others need sorting. Not thread-safe.
  */
 final class WaitingValues {
   private final ArrayDeque<Waiting> inOrder = new ArrayDeque<>();
@@ -22,7 +22,9 @@ final class WaitingValues {
     }
   }
 
-  /** Removes the earliest value if it is before that time; returns null if none is. */
+  /**
+   * Removes and returns the earliest value if it is before {@code timeNs}; returns null otherwise.
+   */
   Waiting pollBefore(long timeNs) {
     Waiting first = inOrder.peekFirst();
     Waiting otherWaiting = others.peek();

@@ -24,7 +24,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** Command line of the job. */
+/** The job's command line. */
 record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
   static final String USAGE =
       """
@@ -174,7 +174,9 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
     }
   }
 
-  /** Base64 survives every shell and every REST client's splitting of arguments. */
+  /**
+   * Reads a plan from a file, from JSON or from base64, which no shell and no REST client splits.
+   */
   private static String json(String text) throws IOException {
     if (text.startsWith("@")) {
       return Files.readString(Path.of(text.substring(1)));

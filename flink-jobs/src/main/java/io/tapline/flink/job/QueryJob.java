@@ -51,7 +51,8 @@ public final class QueryJob {
       Types.TUPLE(Types.INT, PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO);
 
   /**
-   * Uptime that ends a series of failures; longer than the sink retries before it fails the job.
+   * Uptime that ends a series of failures. It exceeds the time for which the sink retries before it
+   * fails the job.
    */
   private static final Duration STABLE_AFTER = Duration.ofMinutes(5);
 
@@ -150,7 +151,7 @@ public final class QueryJob {
     return configuration;
   }
 
-  /** A query may run for months: only consecutive failures end it. */
+  /** Limits only consecutive failures, since a query may run for months. */
   private static void setRestarts(Configuration configuration, int attempts) {
     if (attempts == 0) {
       configuration.set(RestartStrategyOptions.RESTART_STRATEGY, "none");
