@@ -22,7 +22,7 @@ import java.util.NavigableMap;
 import java.util.Set;
 
 /**
- * One bucket's groups that a trigger watches.
+ * The groups of one bucket that a trigger watches.
  *
  * <pre>
  *   quiet ── the condition holds ──▶ meeting ── `after` windows in a row ──▶ on alert ── `clear` no longer holds ──▶ quiet
@@ -30,9 +30,9 @@ import java.util.Set;
  *                                      └─┘
  * </pre>
  *
- * <p>The condition is false for a group without tuples or without a value. In a window that was
- * only partly watched, no group meets {@code <} or {@code <=}, since tuples may have gone unseen.
- * Only groups that are not quiet, or are still in their cooldown, take memory. Not thread-safe.
+ * <p>The condition is false for a group without tuples or without a value. A window that was only
+ * partly watched begins no alert on {@code <} or {@code <=}, since tuples may have gone unseen. Only
+ * groups that are not quiet, or are still in their cooldown, take memory. Not thread-safe.
  */
 final class Alerts {
   private static final class WatchedGroup {
@@ -45,21 +45,19 @@ final class Alerts {
   private final int max;
   private final Map<ByteBuffer, WatchedGroup> groups = new HashMap<>();
 
-  /**
-   * @param max maximum number of watched groups; no alert begins for others
-   */
+  /** @param max maximum number of watched groups; no alerts begin for further groups */
   Alerts(ProcessorSpec spec, int max) {
     this.spec = spec;
     this.max = max;
   }
 
-  /** Returns true if a window without tuples would change anything. */
+  /** Returns true if a window without tuples would change the state of any group. */
   boolean any() {
     return groups.values().stream().anyMatch(group -> group.onAlert || group.inARow > 0);
   }
 
   /**
-   * Returns the alerts that begin or end with a window, by key.
+   * Returns the alerts that begin or end with a window, in no particular order.
    *
    * @param partial whether part of the window was not watched
    */

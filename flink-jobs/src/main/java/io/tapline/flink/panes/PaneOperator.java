@@ -22,11 +22,11 @@ import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 
 /**
- * Keeps panes by bucket: merges the partials of the ingest subtasks, closes windows when the
- * watermark passes them, and reports each bucket's rows.
+ * Keeps panes by bucket: merges the partial aggregates of the ingest subtasks, closes windows once
+ * the watermark has passed them, and reports each bucket's rows.
  *
- * <p>Works on plain arrays; the keyed state (bucket -> name -> bytes) is updated at each
- * checkpoint, with the panes that changed since the last one.
+ * <p>Works on plain arrays. Each checkpoint updates the keyed state (bucket -> name -> bytes) with
+ * the panes that changed since the last one.
  */
 public final class PaneOperator extends AbstractStreamOperator<byte[]>
     implements OneInputStreamOperator<Tuple2<Integer, byte[]>, byte[]> {

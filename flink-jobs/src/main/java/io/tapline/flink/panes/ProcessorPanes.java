@@ -32,7 +32,7 @@ import java.util.TreeMap;
  * from scratch. A window over the whole query only adds panes. Not thread-safe.
  */
 final class ProcessorPanes {
-  /** Key of the whole query's sums in the state; no pane has this number. */
+  /** Key of the whole query's sums in the state; never the number of a pane. */
   static final long WHOLE = Long.MIN_VALUE;
 
   private final ProcessorSpec spec;
@@ -44,7 +44,7 @@ final class ProcessorPanes {
   private final Set<Long> removed = new HashSet<>();
   private GroupTable window;
 
-  /** For each pane within the window, the window's entry of each of the pane's entries. */
+  /** For each pane within the window: for each entry of the pane, its entry in the window. */
   private final Map<Long, int[]> places = new HashMap<>();
 
   private NavigableMap<Long, GroupTable> inWindow = new TreeMap<>();
@@ -61,7 +61,7 @@ final class ProcessorPanes {
     this.window = table();
   }
 
-  /** Adds one part of a flush: pane, real, count and the groups themselves. */
+  /** Adds one part of a flush: pane, real, count and the groups. */
   void add(DataInput in, long watermarkNs, Ledger accounts) throws IOException {
     long pane = Wire.readSigned(in);
     boolean isReal = in.readBoolean();
@@ -71,8 +71,8 @@ final class ProcessorPanes {
     boolean mixed = knownTable != null && knownTable.real() != isReal;
     if (isLate || mixed) {
       long tuples = skip(in, isReal, count);
-      // Late tuples count in the window that is open when they arrive, since their own has already
-      // been written.
+      // Late tuples are counted in the window that is open when they arrive, since the results of
+      // their window have already been written.
       long timeNs = isLate ? watermarkNs : pane * spec.window().paneNs();
       var own = accounts.at(timeNs).processor(spec.index());
       own.addLate(isLate ? tuples : 0);
@@ -124,7 +124,7 @@ final class ProcessorPanes {
     return table;
   }
 
-  /** Appends the windows that have closed since the last call. */
+  /** Appends the windows that have closed since the last call to {@code closed}. */
   void advance(Progress progress, List<WindowRows> closed) {
     if (spec.window().isWholeQuery()) {
       advanceTotal(progress, closed);
@@ -159,7 +159,7 @@ final class ProcessorPanes {
     }
   }
 
-  /** Appends the alerts that begin or end with a window. */
+  /** Appends the alerts that begin or end with a window to {@code closed}. */
   private void report(
       GroupTable sums,
       NavigableMap<Long, GroupTable> panes,
@@ -176,7 +176,7 @@ final class ProcessorPanes {
     }
   }
 
-  /** Ends alerts with the first window without tuples; such windows are not closed otherwise. */
+  /** Ends alerts in the first window without tuples, which is not closed otherwise. */
   private void endAlertsBefore(long nextEndNs, Progress progress, List<WindowRows> closed) {
     long end = lastEndNs + spec.window().slideNs();
     if (alerts == null || !alerts.any() || end >= nextEndNs || end > progress.watermarkNs()) {
@@ -186,7 +186,7 @@ final class ProcessorPanes {
   }
 
   /**
-   * Returns the next multiple of the slide, or the first one after a stretch without tuples.
+   * Returns the next multiple of the slide; after a time without tuples, the first one with tuples.
    * REQUIRES: there is a pane.
    */
   private long nextEndNs() {
@@ -211,7 +211,7 @@ final class ProcessorPanes {
     }
     inWindow = now;
     lastEndNs = endNs;
-    // A pane is dropped once no later window reaches it.
+    // Panes are dropped once no later window contains them.
     panes
         .headMap(
             Math.floorDiv(
@@ -258,7 +258,7 @@ final class ProcessorPanes {
   }
 
   /**
-   * Emits a snapshot at each multiple of the slide at which something changed, and the result once
+   * Emits a snapshot at each multiple of the slide at which the sums changed, and the result once
    * all monitors have ended.
    */
   private void advanceTotal(Progress progress, List<WindowRows> closed) {
@@ -297,14 +297,14 @@ final class ProcessorPanes {
     return rows.of(window, all, firstPane * spec.window().paneNs(), endNs, partial);
   }
 
-  /** Takes the panes to be removed from the state since the last call. */
+  /** Returns the panes to be removed from the state since the last call. */
   Set<Long> takeRemoved() {
     Set<Long> taken = Set.copyOf(removed);
     removed.clear();
     return taken;
   }
 
-  /** Takes the panes to be written to the state since the last call. */
+  /** Returns the panes to be written to the state since the last call. */
   Set<Long> takeChanged() {
     changed.removeIf(pane -> pane != WHOLE && !panes.containsKey(pane));
     Set<Long> taken = Set.copyOf(changed);
@@ -347,7 +347,7 @@ final class ProcessorPanes {
       table.readEntry(in, true);
     }
     groups += table.size();
-    // A sliding window is summed again from its panes when it closes next.
+    // The sums of a sliding window are computed again from its panes when the next one closes.
     if (pane == WHOLE) {
       window = table;
     } else {

@@ -13,17 +13,17 @@ import java.util.stream.IntStream;
 /**
  * The progress of each monitor of the plan, as reported to one bucket.
  *
- * <p>The watermark is the minimum over all monitors. One that has never sent holds it back; one
- * that has ended does not. A silent one does not either, unless all are silent: then the fault is
- * elsewhere. The watermark never decreases. If a silent monitor sends again, its earlier tuples are
- * late, and windows wait until it has caught up.
+ * <p>The watermark is the minimum over all monitors. A monitor that has never sent holds it back;
+ * one that has ended does not. A silent monitor does not either, unless all are silent: the fault
+ * is then elsewhere. The watermark never decreases. If a silent monitor sends again, its earlier
+ * tuples are late, and windows wait for it once it has caught up.
  */
 final class Progress {
   private final long[] marksNs;
   private final boolean[] ended;
   private final Unwatched[] unwatched;
 
-  /** Monitors without batches; not checkpointed, since a restarted job detects silence again. */
+  /** True for silent monitors. Not checkpointed, since a restarted job detects silence again. */
   private final boolean[] silent;
 
   private long watermarkNs = Long.MIN_VALUE;
@@ -68,7 +68,7 @@ final class Progress {
     return watermarkNs == Long.MAX_VALUE;
   }
 
-  /** Returns true if some monitor did not watch during the whole window that closes now. */
+  /** Returns true if some monitor did not watch for all of a window that closes now. */
   boolean isPartial(long windowStartNs, long windowEndNs) {
     return !silentBefore(windowEndNs).isEmpty()
         || IntStream.range(0, marksNs.length)
@@ -79,14 +79,18 @@ final class Progress {
   }
 
   /**
-   * Returns true if some monitor's watch was interrupted between its beginning and {@code endNs}.
+   * Returns true if some monitor's watch was interrupted between the start of the watch and {@code
+   * endNs}.
    */
   boolean wasInterrupted(long endNs) {
     return !silentBefore(endNs).isEmpty()
         || Arrays.stream(unwatched).anyMatch(span -> span.interrupts(endNs));
   }
 
-  /** Returns the silent monitors whose tuples for a window that ends then are unknown. */
+  /**
+   * Returns the silent monitors whose tuples are incomplete for a window that ends at {@code
+   * windowEndNs}.
+   */
   List<Integer> silentBefore(long windowEndNs) {
     return IntStream.range(0, marksNs.length)
         .filter(i -> silent[i] && !ended[i] && marksNs[i] < windowEndNs)
@@ -94,7 +98,7 @@ final class Progress {
         .toList();
   }
 
-  /** Returns the end of the observation. REQUIRES: all have ended. */
+  /** Returns the end of the observation. REQUIRES: all monitors have ended. */
   long lastMarkNs() {
     return Arrays.stream(marksNs).max().orElse(Long.MIN_VALUE);
   }

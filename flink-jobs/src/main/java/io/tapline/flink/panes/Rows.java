@@ -16,8 +16,8 @@ import java.util.NavigableMap;
 import java.util.PriorityQueue;
 
 /**
- * Selects and builds the rows of a closed window: the best of a ranking, or every group up to a
- * limit.
+ * Selects and builds the rows of a closed window: the best groups of a ranking, or every group up
+ * to a limit.
  */
 final class Rows {
   private final ProcessorSpec spec;
@@ -26,7 +26,8 @@ final class Rows {
   private final Comparator<Value> valueOrder;
 
   /**
-   * Width of the bounds of sampled values; a ranking's bounds are valid for all its rows together.
+   * Width of the bounds of sampled values, in standard deviations; a ranking's bounds are valid for
+   * all its rows together.
    */
   private final double width;
 
@@ -45,8 +46,8 @@ final class Rows {
   /**
    * Returns the rows of a bucket, best first.
    *
-   * @param window sums of all panes; entries without tuples are groups that have left
-   * @param panes the window's panes, in which its exemplars are looked up
+   * @param window sums over all panes; entries without tuples are groups that have left the window
+   * @param panes the window's panes, from which exemplars are taken
    */
   WindowRows of(
       GroupTable window,
@@ -93,12 +94,12 @@ final class Rows {
         spec.isRanking() ? 0 : omitted);
   }
 
-  /** Most groups are rejected here. NaN comes last in a ranking. */
+  /** Rejects a number at a glance, which suffices for most groups. NaN comes last in a ranking. */
   private boolean isWorse(double number, double worstKept) {
     return spec.isAscending() ? number > worstKept : number < worstKept;
   }
 
-  /** Rejects a value without building a row; the order of keys breaks ties. */
+  /** Rejects a value without building its row. If values are equal, the keys decide later. */
   private boolean isWorse(Value value, Value worstKept) {
     return valueOrder.compare(value, worstKept) > 0;
   }
@@ -132,7 +133,7 @@ final class Rows {
   }
 
   /**
-   * Returns the earliest flows: panes are in order of time, so the first ones with enough flows
+   * Returns a group's earliest flows. Panes are sorted by time, so the first ones with enough flows
    * suffice.
    */
   static Exemplars exemplars(NavigableMap<Long, GroupTable> panes, byte[] key, long hash) {

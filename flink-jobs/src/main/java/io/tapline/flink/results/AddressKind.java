@@ -7,14 +7,14 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Classifies addresses by the kind of network that they belong to (RFC 6890 and its registries).
+ * Classifies addresses by the kind of network to which they belong (RFC 6890 and its registries).
  */
 enum AddressKind {
   PUBLIC,
   PRIVATE,
   LOOPBACK,
   LINK_LOCAL,
-  /** No single host: unspecified, multicast, broadcast, reserved. */
+  /** Not a single host: unspecified, multicast, broadcast or reserved. */
   NO_HOST;
 
   private record Block(byte[] address, int bits) {
@@ -43,7 +43,7 @@ enum AddressKind {
   private static final Map<Block, Integer> TRANSLATED = new LinkedHashMap<>();
 
   static {
-    // A block that is within another precedes it.
+    // A block that is contained in another block precedes it.
     put(LOOPBACK, "127.0.0.0/8", "::1/128");
     put(LINK_LOCAL, "169.254.0.0/16", "fe80::/10");
     put(PRIVATE, "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10");

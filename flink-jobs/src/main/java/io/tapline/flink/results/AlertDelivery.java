@@ -11,7 +11,7 @@ import org.apache.flink.core.memory.DataOutputSerializer;
 /**
  * An alert for one receiver.
  *
- * @param url URL to which it is posted
+ * @param url URL to which the alert is posted
  * @param json the alert as in Redis
  */
 record AlertDelivery(String url, String json) {

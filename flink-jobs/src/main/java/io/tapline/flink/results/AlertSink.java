@@ -19,7 +19,10 @@ import org.apache.flink.core.io.SimpleVersionedSerializer;
  */
 public final class AlertSink
     implements Sink<WindowUpdate>, SupportsWriterState<WindowUpdate, AlertDelivery> {
-  /** Environment variable with the secret that signs webhooks: unlike plans, it is not readable. */
+  /**
+   * Environment variable that contains the secret for signing webhooks. Unlike plans, it is not
+   * readable.
+   */
   public static final String SECRET = "TAPLINE_WEBHOOK_SECRET";
 
   private final QuerySpec query;

@@ -20,20 +20,18 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * Sends alerts to Kafka topics. A topic that was deleted, or that the job may not write to, fails
- * the job permanently within seconds, with an error that names the topic, since no restart would
- * fix it. Calls wait for unresponsive brokers; an interrupt ends them. Used by one thread in
+ * Sends alerts to Kafka topics. If a topic was deleted or the job may not write to it, the job
+ * fails permanently within seconds, with an error that names the topic, since a restart would not
+ * help. Calls wait for unresponsive brokers until they are interrupted. Used by one thread in
  * addition to the producer's.
  *
  * <p>Flink's {@code KafkaSink}, which serves the results topic, can't distinguish these cases: a
- * deleted topic blocks each write as long as unresponsive brokers do, and then restarts the job.
- * Alerts sent before their topic was deleted would block its flush for the producer's delivery
- * timeout, two minutes.
+ * deleted topic blocks each write for as long as unresponsive brokers do, and then restarts the
+ * job. Alerts sent before their topic was deleted would block its flush for the producer's delivery
+ * timeout of two minutes.
  */
 final class AlertTopics implements AutoCloseable {
-  /**
-   * A topic must be gone for this long, since brokers learn of new topics and rights one by one.
-   */
+  /** How long a topic must be missing, since brokers learn of new topics and ACLs one by one. */
   private static final Duration MISSING_AFTER = Duration.ofSeconds(3);
 
   private static final Duration SILENCE = Duration.ofSeconds(60);
@@ -42,7 +40,7 @@ final class AlertTopics implements AutoCloseable {
 
   private final KafkaProducer<byte[], byte[]> producer;
 
-  /** Number of alerts that no broker has acknowledged, by topic. */
+  /** Number of alerts that no broker has acknowledged yet, by topic. */
   private final Map<String, Integer> unsent = new TreeMap<>();
 
   private String failedTopic;
@@ -57,9 +55,9 @@ final class AlertTopics implements AutoCloseable {
   }
 
   /**
-   * Sends an alert; {@link #flush} verifies that it has arrived.
+   * Sends an alert. {@link #flush} verifies that it has arrived.
    *
-   * @throws SuppressRestartsException if the topic can't be written to
+   * @throws SuppressRestartsException if the topic is not writable
    * @throws IOException if no broker answers
    */
   void send(String topic, String json) throws IOException, InterruptedException {
@@ -80,7 +78,10 @@ final class AlertTopics implements AutoCloseable {
     notifyAll();
   }
 
-  /** This is free while the producer knows the topic. */
+  /**
+   * Returns once the topic is known to be writable. Takes no time while the producer knows the
+   * topic.
+   */
   private void requireWritable(String topic) throws IOException, InterruptedException {
     long begin = System.nanoTime();
     while (true) {
@@ -114,7 +115,7 @@ final class AlertTopics implements AutoCloseable {
     } else if (reason instanceof TopicAuthorizationException) {
       message = "the job may not write to it";
     }
-    // The query shows the innermost cause as its error.
+    // The query's error is the innermost cause.
     return new SuppressRestartsException(
         new IOException("alerts can't be sent to topic %s: %s".formatted(topic, message)));
   }
@@ -127,8 +128,8 @@ final class AlertTopics implements AutoCloseable {
   /**
    * Waits until all alerts have arrived.
    *
-   * @throws SuppressRestartsException if a topic can't be written to
-   * @throws IOException if one did not arrive within the producer's delivery timeout
+   * @throws SuppressRestartsException if a topic is not writable
+   * @throws IOException if an alert did not arrive within the producer's delivery timeout
    */
   void flush() throws IOException, InterruptedException {
     Map<String, Integer> waiting = awaitSent();
@@ -140,7 +141,7 @@ final class AlertTopics implements AutoCloseable {
     }
   }
 
-  /** Waits up to a second; returns the number of alerts that have not arrived, by topic. */
+  /** Waits for at most a second; returns the number of alerts that have not arrived, by topic. */
   private synchronized Map<String, Integer> awaitSent() throws IOException, InterruptedException {
     long deadline = System.nanoTime() + BLOCK_MS * 1_000_000L;
     long leftMs = BLOCK_MS;
@@ -156,7 +157,10 @@ final class AlertTopics implements AutoCloseable {
     return Map.copyOf(unsent);
   }
 
-  /** Unacknowledged alerts are sent again, since they are not part of a checkpoint yet. */
+  /**
+   * Closes without waiting. Unacknowledged alerts are sent again, since no checkpoint contains them
+   * yet.
+   */
   @Override
   public void close() {
     producer.close(Duration.ZERO);

@@ -11,8 +11,8 @@ import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.GlobalConfiguration;
 
 /**
- * The servers on which the job itself depends: Kafka, Redis, Flink, ZooKeeper, as far as the
- * settings of the job and its task manager name them, and the task manager's host.
+ * The servers on which the job itself depends: Kafka, Redis, Flink and ZooKeeper, if the settings
+ * of the job or its task manager name them, and the task manager's host.
  *
  * @param servers {@code host:port} each, IPv6 in brackets
  */
@@ -37,8 +37,8 @@ record Backplane(List<String> servers) {
   }
 
   /**
-   * Returns true if the address is a server's; on loopback, which other servers share, the port
-   * must match, too.
+   * Returns true if the address belongs to one of the servers. On loopback, which other servers
+   * share, the port must match, too.
    */
   boolean holds(InetAddress address, int port, Resolver resolver) {
     for (String server : servers) {

@@ -11,8 +11,8 @@ import org.apache.flink.core.memory.DataOutputSerializer;
 /**
  * A bucket's report to the results operator.
  *
- * @param watermarkNs every window of this bucket that ends up to here has been reported
- * @param observedNs end of the observation; {@link Long#MAX_VALUE} while some monitor has not ended
+ * @param watermarkNs every window of this bucket that ends at or before this time has been reported
+ * @param observedNs end of the observation; {@link Long#MAX_VALUE} until all monitors have ended
  * @param accounts counts since the last report
  */
 public record BucketReport(

@@ -22,8 +22,8 @@ import javax.net.ssl.SSLSocket;
 import javax.net.ssl.SSLSocketFactory;
 
 /**
- * One POST over HTTP/1.1 on its own connection, to addresses that were already resolved and
- * checked: Java's HttpClient would resolve the name again, and may get other addresses. TLS
+ * One POST request over HTTP/1.1 on its own connection, to addresses that were already resolved and
+ * checked. Java's HttpClient would resolve the name again, and could get other addresses. TLS
  * verifies the name, and the Host header contains it. Only the response's status is read; redirects
  * are not followed.
  */
@@ -58,7 +58,7 @@ final class HttpPost implements Closeable {
   /**
    * Posts a body.
    *
-   * @param addresses the first one that accepts a connection gets the body
+   * @param addresses tried in order; the first one that accepts a connection receives the body
    * @return the response's status
    */
   int send(List<InetAddress> addresses, Map<String, String> headers, byte[] body)
@@ -137,7 +137,7 @@ final class HttpPost implements Closeable {
     return request;
   }
 
-  /** Returns the status of the final response; skips those before it (1xx) with their headers. */
+  /** Returns the status of the final response; skips interim responses (1xx) with their headers. */
   private static int status(InputStream in) throws IOException {
     int[] left = {MAX_HEADER_BYTES};
     while (true) {
@@ -169,14 +169,14 @@ final class HttpPost implements Closeable {
     return line.toString().stripTrailing();
   }
 
-  /** Fails a running request. */
+  /** Aborts a running request. */
   @Override
   public synchronized void close() {
     closed = true;
     try {
       socket.close();
     } catch (IOException e) {
-      // No caller waits for the error.
+      // No caller waits for this error.
     }
   }
 }

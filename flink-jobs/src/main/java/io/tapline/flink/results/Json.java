@@ -40,8 +40,8 @@ final class Json {
   }
 
   /**
-   * Returns one result row. The completeness is already JSON, since it is the same for all rows of
-   * a window.
+   * Returns one result row. The completeness is passed as JSON, since it is the same for all rows
+   * of a window.
    */
   String row(WindowRows window, ResultRow row, int rank, boolean tied, String completeness)
       throws IOException {
@@ -108,7 +108,7 @@ final class Json {
     }
   }
 
-  /** Writes null for infinities and NaN, which JSON lacks. */
+  /** Writes null for infinities and NaN, which JSON does not support. */
   private static void write(JsonGenerator json, double number) throws IOException {
     if (Double.isFinite(number)) {
       json.writeNumber(number);
@@ -136,7 +136,7 @@ final class Json {
     }
   }
 
-  /** Both changes of an alert have the same ID. */
+  /** Writes an alert's change. The beginning and the end of an alert have the same ID. */
   private void writeAlert(JsonGenerator json, ResultRow row) throws IOException {
     long since = row.change().sinceNs();
     json.writeObjectFieldStart("alert");
@@ -148,7 +148,10 @@ final class Json {
     json.writeEndObject();
   }
 
-  /** Tuples without a value are shown separately only if answers don't explain all of them. */
+  /**
+   * Writes the counts. Tuples without a value are shown separately only if the answer states don't
+   * explain all of them.
+   */
   private void writeAnswerCounts(JsonGenerator json, ResultRow.AnswerCounts counts)
       throws IOException {
     if (answers) {
@@ -208,7 +211,7 @@ final class Json {
   /**
    * Returns the completeness of a processor's rows.
    *
-   * @param silent IDs of the monitors that were not waited for
+   * @param silent IDs of the monitors for which the window did not wait
    */
   static String completeness(Accounts accounts, ProcessorSpec processor, List<String> silent)
       throws IOException {

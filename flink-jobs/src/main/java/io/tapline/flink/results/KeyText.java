@@ -9,14 +9,14 @@ import java.util.List;
 
 /** Formats keys for people and JSON. */
 final class KeyText {
-  /** Member of a ranking that has no key fields. */
+  /** Text of the only group of a processor without key fields. */
   static final String ALL = "*";
 
   private KeyText() {}
 
   /**
-   * Returns a single field's value as a string; for several fields, or one without a value, a JSON
-   * array. Different keys have different strings.
+   * Returns the value of a key's only field as a string. Returns a JSON array for several fields,
+   * or for a field without a value. Different keys have different strings.
    */
   static String of(byte[] key) {
     List<Object> fields = KeyFields.read(key);

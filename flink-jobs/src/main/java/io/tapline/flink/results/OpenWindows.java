@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Windows for which some buckets have reported rows and others may still do so. */
+/** Windows for which some buckets have reported rows, and others may still report some. */
 final class OpenWindows {
   private record Id(long endNs, int processor) implements Comparable<Id> {
     private static final Comparator<Id> ORDER =
@@ -47,7 +47,7 @@ final class OpenWindows {
     return Arrays.stream(marksNs).min().orElseThrow();
   }
 
-  /** Removes the windows that every bucket has passed, earliest first. */
+  /** Removes and returns the windows that every bucket has passed, earliest first. */
   List<ClosedWindow> close() {
     List<ClosedWindow> closed = new ArrayList<>();
     long watermark = watermarkNs();

@@ -12,7 +12,7 @@ import java.util.TreeMap;
 
 /**
  * Merges the buckets' lists of rows into one. For a whole-query window, buckets report only
- * changes, so the last rows of each bucket are kept here.
+ * changes, so the last rows of each bucket are stored here.
  */
 final class ProcessorMerge {
   private final ProcessorSpec spec;

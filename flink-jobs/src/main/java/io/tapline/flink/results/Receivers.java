@@ -26,7 +26,7 @@ import java.util.stream.Collectors;
  * @param privateUrls receivers that the inventory lists as private, or by their address
  */
 record Receivers(Set<String> privateUrls, Backplane backplane, Resolver resolver) {
-  /** Thrown if a receiver must not be contacted, even on a retry. */
+  /** Thrown if a receiver must not be contacted, so a retry would not help. */
   static final class RefusedReceiver extends IOException {
     private static final long serialVersionUID = 1L;
 
@@ -50,9 +50,9 @@ record Receivers(Set<String> privateUrls, Backplane backplane, Resolver resolver
   /**
    * Resolves a receiver once.
    *
-   * @return its addresses, all of them allowed; connect to them without resolving again
-   * @throws Refused if one of them is not allowed
-   * @throws java.net.UnknownHostException if it has none
+   * @return the receiver's addresses, all of them allowed; connect to them without resolving again
+   * @throws RefusedReceiver if one of the addresses is not allowed
+   * @throws java.net.UnknownHostException if there is no address
    */
   List<InetAddress> addresses(String url) throws IOException {
     URI uri = URI.create(url);

@@ -10,7 +10,7 @@ import java.util.function.Function;
 
 /**
  * Encodes updates as calls of the Redis Functions in tapline.lua: function, number of keys, keys,
- * arguments. Keys, types and fields are described in schema/redis.md.
+ * arguments. schema/redis.md describes keys, types and fields.
  */
 public final class RedisCalls {
   private final QuerySpec query;
@@ -45,7 +45,7 @@ public final class RedisCalls {
     return call.toArray(String[]::new);
   }
 
-  /** Returns the call for the alerts that begin and end with one window. */
+  /** Returns the call for the alerts that begin or end with a window. */
   private String[] alerts(WindowUpdate update) throws IOException {
     int processor = update.window().processor();
     List<String> call = new ArrayList<>(List.of("tapline_alerts", "3"));
@@ -70,7 +70,7 @@ public final class RedisCalls {
     call.add(update.completeness(query));
   }
 
-  /** Adds key, score or state, and JSON of each row. */
+  /** Adds key, second column (score or state) and JSON of each row. */
   private void addRows(List<String> call, WindowUpdate update, Function<ResultRow, String> second)
       throws IOException {
     List<String> json = update.rows(query, call.get(call.size() - 1));
@@ -82,7 +82,7 @@ public final class RedisCalls {
     }
   }
 
-  /** Returns an empty string if there is no value, since zero would be one. */
+  /** Returns a row's score; empty if there is no value, since zero would be a value. */
   private static String score(ResultRow row) {
     double number = row.value().number();
     return Double.isNaN(number) ? "" : Double.toString(number).replace("Infinity", "inf");
@@ -140,8 +140,8 @@ public final class RedisCalls {
   }
 
   /**
-   * Pads to 20 digits, which sort as strings like the numbers: Lua's integers are exact only to
-   * 2^53.
+   * Pads a number to 20 digits, so that strings sort like the numbers. Lua's integers are exact
+   * only up to 2^53.
    */
   private static String padded(long number) {
     return "%020d".formatted(number);

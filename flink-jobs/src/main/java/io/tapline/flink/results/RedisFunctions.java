@@ -15,9 +15,9 @@ import redis.clients.jedis.exceptions.JedisException;
 /**
  * A connection to Redis that calls functions and survives short outages. Not thread-safe.
  *
- * <p>With a login, the control plane loads the functions and creates the user; a restarted Redis
- * may lack both for a moment, which counts as an outage, too. Without a login, this class loads the
- * functions.
+ * <p>If there is a login, the control plane loads the functions and creates the user. A restarted
+ * Redis server may briefly lack both, which also counts as an outage. Without a login, this class
+ * loads the functions.
  */
 final class RedisFunctions {
   private static final int TIMEOUT_MS = 5_000;
@@ -32,6 +32,8 @@ final class RedisFunctions {
   }
 
   /**
+   * Connects.
+   *
    * @param timeout how long to retry
    * @throws IOException if Redis can't be reached within that time, or does not support functions
    */
@@ -80,7 +82,8 @@ final class RedisFunctions {
   }
 
   /**
-   * Returns true for outages, startup, and a server that came back without its functions or users.
+   * Returns true for errors that pass: outages, startup, and a server that restarted without its
+   * functions or users.
    */
   private static boolean passes(JedisException e) {
     String message = String.valueOf(e.getMessage());

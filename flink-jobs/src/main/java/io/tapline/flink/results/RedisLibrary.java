@@ -12,7 +12,7 @@ public final class RedisLibrary {
 
   private RedisLibrary() {}
 
-  /** Loads the library in place of an existing one of any version. */
+  /** Loads the library and replaces any existing version of it. */
   public static void load(Jedis redis) {
     redis.functionLoadReplace(text());
   }

@@ -12,10 +12,10 @@ import org.apache.flink.runtime.execution.SuppressRestartsException;
 /**
  * Writes each update to Redis with one call of a Redis Function, in sequence.
  *
- * <p>A write is complete when {@code write} returns, so a checkpoint waits for nothing. Calls that
- * are repeated after a failure change nothing. A lost connection is retried for a minute; then the
- * job fails and restarts from its last checkpoint. If Redis is unreachable at the very start, the
- * job fails permanently, since this indicates a configuration error.
+ * <p>A write is complete when {@code write} returns, so checkpoints do not wait. Calls that are
+ * repeated after a failure have no effect. A failed call is retried for a minute; then the job
+ * fails and restarts from its last checkpoint. If Redis is unreachable when the job starts, the job
+ * fails permanently, since this indicates a configuration error.
  */
 public final class RedisSink implements Sink<Update> {
   private static final Duration START_TIMEOUT = Duration.ofSeconds(5);
@@ -25,9 +25,7 @@ public final class RedisSink implements Sink<Update> {
   private final Endpoints endpoints;
   private final int windowsKept;
 
-  /**
-   * @param windowsKept windows that the stream of results keeps
-   */
+  /** @param windowsKept maximum number of windows in the results stream */
   public RedisSink(QuerySpec query, Endpoints endpoints, int windowsKept) {
     this.query = query;
     this.endpoints = endpoints;

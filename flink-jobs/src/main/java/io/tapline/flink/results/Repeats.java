@@ -8,15 +8,15 @@ import java.util.Arrays;
 import org.apache.flink.core.memory.DataOutputSerializer;
 
 /**
- * Finds the windows that only repeat the previous one. When all monitors have ended, every window
- * that still contains a tuple closes immediately: {@code w=1h, s=1m} over five seconds would give
+ * Finds windows that only repeat the previous one. When all monitors have ended, every window that
+ * still contains a tuple closes immediately: {@code w=1h, s=1m} over five seconds would produce
  * sixty tables with the same rows. A window that ends after the observation is a repeat if its rows
  * equal those of the previous window.
  *
  * <p>Not checkpointed, since these windows all close within one call. Not thread-safe.
  */
 final class Repeats {
-  /** Ignores exemplars, since windows that differ only in these are repeats. */
+  /** Replaces the rows' exemplars, since windows that differ only in these are repeats. */
   private static final Exemplars NO_FLOWS = new Exemplars();
 
   private final QuerySpec query;
@@ -32,7 +32,10 @@ final class Repeats {
     lastRows = new byte[lastEndNs.length][];
   }
 
-  /** Returns true if this window repeats the previous window of its processor, and remembers it. */
+  /**
+   * Returns true if this window repeats the previous one of its processor; stores its rows for the
+   * next call.
+   */
   boolean take(WindowRows window) throws IOException {
     ProcessorSpec spec = query.processors().get(window.processor());
     if (window.endNs() <= observedNs || spec.window().isWholeQuery() || spec.trigger() != null) {

@@ -9,7 +9,7 @@ interface Resolver {
   Resolver SYSTEM = host -> List.of(InetAddress.getAllByName(host));
 
   /**
-   * Returns all addresses of a host: a name or an address, IPv6 with or without brackets.
+   * Returns all addresses of a host name, or an address itself, IPv6 with or without brackets.
    *
    * @throws UnknownHostException if there are none
    */

@@ -14,8 +14,8 @@ import java.util.Comparator;
  * One group's result in one window.
  *
  * @param details numbers that the aggregate shows in addition to the value
- * @param counts null except for rows that show it
- * @param change null except for triggers
+ * @param counts null for rows that do not show them
+ * @param change null unless the row is an alert
  */
 public record ResultRow(
     byte[] key,
@@ -27,16 +27,16 @@ public record ResultRow(
   /**
    * An alert that begins or ends.
    *
-   * @param sinceNs end of the window in which it began
+   * @param sinceNs end of the window in which the alert began
    */
   public record Change(boolean begins, long sinceNs) {}
 
-  /** Returns a row that may still be dropped, with only the fields that determine its rank. */
+  /** Returns a row that may still be dropped; it has only the fields that determine its rank. */
   public static ResultRow candidate(byte[] key, Value value) {
     return new ResultRow(key, value, Details.NONE, null, null, null);
   }
 
-  /** Returns a row that is an alert. */
+  /** Returns a row for an alert. */
   public static ResultRow alert(byte[] key, Value value, Exemplars exemplars, Change change) {
     return new ResultRow(key, value, Details.NONE, null, exemplars, change);
   }
@@ -61,8 +61,8 @@ public record ResultRow(
   }
 
   /**
-   * Orders by value, largest first or, if {@code ascending}, smallest first; equal values by key,
-   * which makes ranks the same in every run.
+   * Orders rows by value, largest first or, if {@code ascending}, smallest first. Equal values are
+   * ordered by key, so that ranks are the same in every run.
    */
   public static Comparator<ResultRow> order(boolean ascending) {
     return Comparator.comparing(ResultRow::value, Value.order(ascending))

@@ -21,8 +21,8 @@ import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 
 /**
- * Turns the reports of all buckets into updates: merges the buckets' rows of a window into one
- * ranking once every bucket has passed the window's end. It has one subtask, since a ranking can't
+ * Turns the reports of all buckets into updates. Merges the buckets' rows of a window into one
+ * ranking once every bucket has passed the window's end. Runs as one subtask, since a ranking can't
  * be split; its input is small.
  */
 public final class ResultsOperator extends AbstractStreamOperator<Update>
@@ -77,7 +77,7 @@ public final class ResultsOperator extends AbstractStreamOperator<Update>
       WindowRows merged = merges.get(window.processor()).merge(window);
       reportUnseen(merged.endNs() - 1);
       if (repeats.take(merged)) {
-        // Takes its accounts nevertheless, so that reportUnseen regards it as written.
+        // Requests the window's accounts nevertheless, so that reportUnseen regards it as written.
         accounts.get(merged.processor()).of(merged.startNs(), merged.endNs());
       } else {
         write(merged);
@@ -128,7 +128,7 @@ public final class ResultsOperator extends AbstractStreamOperator<Update>
     return copy;
   }
 
-  /** Returns the accounts of a window; for the whole query, everything seen so far. */
+  /** Returns the accounts of a window; for a whole-query window, the totals so far. */
   private Accounts accountsOf(WindowRows rows) {
     ProcessorSpec spec = query.processors().get(rows.processor());
     Accounts own =

@@ -15,12 +15,12 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 
 /**
- * Sends each window that is written to Redis to a Kafka topic as well, as one line of JSON.
+ * Sends each window that is written to Redis also to a Kafka topic, as one line of JSON.
  *
- * <p>Delivery is at least once. After a failure, the same windows are sent again in order; a reader
- * that skips windows that end no later than its last one sees each once. Transactions would delay
- * each window until the next checkpoint. A topic that can't be written to fails the checkpoint and
- * with it the job.
+ * <p>Delivery is at least once. After a failure, the same windows are sent again in order. A reader
+ * that skips windows whose end is not after that of its last one sees each window once.
+ * Transactions would delay each window until the next checkpoint. If the topic is not writable, the
+ * checkpoint fails, and with it the job.
  */
 public final class ResultsTopic implements KafkaRecordSerializationSchema<WindowUpdate> {
   private static final int MAX_BYTES = 16 << 20;
@@ -47,7 +47,10 @@ public final class ResultsTopic implements KafkaRecordSerializationSchema<Window
         .build();
   }
 
-  /** A processor's windows have one key, so that they share a partition and stay in order. */
+  /**
+   * Gives all windows of a processor the same key, so that they share a partition and stay in
+   * order.
+   */
   @Override
   public ProducerRecord<byte[], byte[]> serialize(
       WindowUpdate update, KafkaSinkContext context, Long timestamp) {

@@ -3,7 +3,7 @@ package io.tapline.flink.results;
 import io.tapline.aggregates.Value;
 import java.util.List;
 
-/** Finds the ranks that the bounds of estimates leave undecided. */
+/** Finds the rows whose ranks are undecided because their estimates' bounds overlap. */
 final class UndecidedRanks {
   private UndecidedRanks() {}
 
@@ -19,7 +19,7 @@ final class UndecidedRanks {
     return tied;
   }
 
-  /** Exact values never tie: equal ones are in the order of their keys. */
+  /** Returns true if the bounds overlap. Exact values never tie: equal ones are ordered by key. */
   private static boolean touch(Value a, Value b) {
     boolean estimated = a.low() != a.high() || b.low() != b.high();
     return estimated && !(a.high() < b.low()) && !(b.high() < a.low());

@@ -7,6 +7,6 @@ import io.tapline.flink.accounting.Accounts;
  * serialized, since the sinks are chained to the task that emits it.
  */
 public sealed interface Update permits WindowUpdate, Update.Totals {
-  /** The totals of the query so far. */
+  /** The query's totals so far. */
   record Totals(Accounts accounts) implements Update {}
 }

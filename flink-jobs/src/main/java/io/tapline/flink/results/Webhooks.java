@@ -24,8 +24,8 @@ import org.slf4j.LoggerFactory;
  * or its attempts are used up. {@link Receivers} resolves the receiver for each attempt.
  * Thread-safe.
  *
- * <p>Each request carries the time and, if there is a secret, HMAC-SHA256 of {@code time + "." +
- * body} in hexadecimal, which lets a receiver authenticate the sender and reject old requests. A
+ * <p>Each request contains the time and, if there is a secret, the HMAC-SHA256 of {@code time + "."
+ * + body} in hexadecimal, so that a receiver can authenticate the sender and reject old requests. A
  * request may arrive twice; the alert's ID identifies duplicates.
  */
 final class Webhooks implements AutoCloseable {
@@ -66,7 +66,7 @@ final class Webhooks implements AutoCloseable {
     thread.start();
   }
 
-  /** Adds an alert; drops the oldest waiting one if there is no room. */
+  /** Adds an alert; drops the oldest waiting alert if the queue is full. */
   synchronized void add(AlertDelivery delivery) {
     if (pending.size() == MAX_PENDING) {
       pending.removeFirst();
@@ -81,7 +81,7 @@ final class Webhooks implements AutoCloseable {
     return new ArrayList<>(pending);
   }
 
-  /** Logs one line per power of two. */
+  /** Counts a discarded alert; logs each time the count reaches a power of two. */
   private void discard(String reason) {
     submitted++;
     if (Long.bitCount(submitted) == 1) {
@@ -117,7 +117,7 @@ final class Webhooks implements AutoCloseable {
     return closed ? null : pending.getFirst();
   }
 
-  /** Returns why the alert can't be delivered; empty if it was. */
+  /** Delivers an alert. Returns why it could not be delivered; empty if it was. */
   private String deliver(AlertDelivery delivery) throws InterruptedException {
     String fault = "";
     long pause = FIRST_PAUSE_MS;

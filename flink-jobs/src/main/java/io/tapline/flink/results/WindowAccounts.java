@@ -24,7 +24,7 @@ import java.util.TreeMap;
  * reaches count in the next window, which was open when they happened. Not thread-safe.
  */
 final class WindowAccounts {
-  /** Losses of an unknown number of tuples, which a window without tuples may have had. */
+  /** Reasons for losses of an unknown number of tuples, which may be why a window has no tuples. */
   private static final Set<String> UNSEEN =
       Set.of("missing_batch", "monitor_replaced", "kernel_missed");
 
@@ -60,8 +60,8 @@ final class WindowAccounts {
   }
 
   /**
-   * Returns a copy of the accounts of a window. REQUIRES: it ends after all that were requested
-   * before.
+   * Returns a copy of a window's accounts. REQUIRES: the window ends after all earlier requested
+   * ones.
    */
   Accounts of(long startNs, long endNs) {
     long first = spec.window().paneOf(startNs);
@@ -78,7 +78,7 @@ final class WindowAccounts {
 
   /**
    * Returns the end of the first window after the last requested one, up to {@code limitNs}, in
-   * which tuples may have gone unseen. Windows of the whole query and those of triggers have none.
+   * which tuples may have gone unseen. Always empty for whole-query windows and for triggers.
    */
   OptionalLong firstUnseenEnd(long limitNs) {
     if (spec.window().isWholeQuery() || spec.trigger() != null) {
@@ -95,7 +95,10 @@ final class WindowAccounts {
     return OptionalLong.empty();
   }
 
-  /** Returns the earliest end that can still be requested and is not before the pane's. */
+  /**
+   * Returns the end of the first window that can still be requested and does not end before the
+   * pane.
+   */
   private long firstEndOf(long pane) {
     long paneEnd = (pane + 1) * spec.window().paneNs();
     long end = -Math.floorDiv(-paneEnd, spec.window().slideNs()) * spec.window().slideNs();

@@ -8,14 +8,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The rows of one window, of one bucket or of all.
+ * The rows of one window, from one bucket or from all.
  *
  * @param startNs first nanosecond of the window
- * @param endNs first nanosecond after it
- * @param partial whether some monitor did not watch during the whole window, or the window has not
+ * @param endNs first nanosecond after the window
+ * @param partial whether some monitor did not watch for all of the window, or the window has not
  *     ended
  * @param omitted number of rows beyond the limit
- * @param silent indexes of the silent monitors that were not waited for
+ * @param silent indexes of the silent monitors for which the window did not wait
  */
 public record WindowRows(
     int processor,
