@@ -35,8 +35,8 @@ class AbsentValuesTest {
       Trees.and(List.of(Trees.not(text("partial", "")), among("unanswered", "false")));
 
   /**
-   * Returns 10 requests answered in 100 or 104 ms, 10 unanswered ones, 3 lone responses, and 4
-   * unanswered requests for another URL.
+   * Returns 10 requests answered in 100 or 104 ms, 10 unanswered ones, 3 responses without a
+   * request, and 4 unanswered requests for another URL.
    */
   private static List<Tuple> partlyUnanswered(long atNs) {
     List<Tuple> tuples = new ArrayList<>();
@@ -275,7 +275,9 @@ class AbsentValuesTest {
     assertThat(rows.get(0).get("value").asLong()).isEqualTo(2);
   }
 
-  /** Panes enter and leave the windows, and all operators restart in the middle. */
+  /**
+   * Sliding windows are tested while panes enter and leave them, and while all operators restart.
+   */
   @Test
   void slidingWindowsDropMissingValuesWithTheirPane() throws Exception {
     String sliding = "\"size\":\"2s\",\"slide\":\"1s\"";
@@ -330,7 +332,7 @@ class AbsentValuesTest {
     }
   }
 
-  /** A tuple's value waits for the joined tuple across a restart; an absent one stays absent. */
+  /** A value waits for its joined tuple across a restart; an absent value stays absent. */
   @Test
   void joinedTuplesKeepTheirMissingValues() throws Exception {
     String join =
@@ -372,7 +374,7 @@ class AbsentValuesTest {
     return fields;
   }
 
-  /** Groups that do not fit are reported with all of their tuples. */
+  /** Groups beyond the bound are reported with all of their tuples. */
   @Test
   void tuplesWithoutAValueCountTowardsTheBound() throws Exception {
     Plan plan = plan(Plans.group("AVG", "\"url\"", WINDOW));
@@ -410,7 +412,7 @@ class AbsentValuesTest {
         .formatted(JsonFormat.printer().print(condition), aggregate, WINDOW);
   }
 
-  /** Returns a plan in which all processors' tuples record whether they were answered. */
+  /** Returns a plan in which the tuples of all processors record whether they were answered. */
   private static Plan plan(String processors) {
     Plan.Builder plan = Plans.plan("q", 1, processors).toBuilder();
     plan.getProcessorsBuilderList().forEach(processor -> processor.setAnswers(true));
@@ -423,7 +425,7 @@ class AbsentValuesTest {
     return windows.get(0);
   }
 
-  /** Returns the windows of batches that each end a second. */
+  /** Returns the windows that result from one batch per second. */
   @SafeVarargs
   private static List<JsonNode> windows(Plan plan, List<Tuple>... seconds) throws Exception {
     try (Pipeline pipeline = new Pipeline(plan, JobOptions.defaults())) {

@@ -14,7 +14,10 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** Tests that records which no healthy monitor sends are counted, and do not affect others. */
+/**
+ * Tests that records that no healthy monitor would send are counted, and do not affect other
+ * records.
+ */
 class BadInputTest {
   private static final long SECOND = 1_000_000_000L;
   private static final long HOUR = 3600 * SECOND;
@@ -60,7 +63,7 @@ class BadInputTest {
   }
 
   /**
-   * Otherwise, one such batch would make every later one look like a duplicate, or close all
+   * Tests numbers that would otherwise make every later batch look like a duplicate, or close all
    * windows.
    */
   @Test
@@ -78,7 +81,10 @@ class BadInputTest {
     }
   }
 
-  /** Truncates valid batches or changes bytes in them. The job must neither fail nor wait. */
+  /**
+   * Tests valid batches that are truncated or have changed bytes. The job must neither fail nor
+   * hang.
+   */
   @Test
   void noDamageToARecordStopsTheJob() throws Exception {
     String processors =
@@ -97,7 +103,7 @@ class BadInputTest {
           pipeline.feed(0, random.nextInt(3) == 0 ? record : damaged(record.clone(), random));
         }
         pipeline.restart(2);
-        // Newer than all epochs and incarnations in damaged records.
+        // This stream is newer than all epochs and incarnations in damaged records.
         MonitorStream last = new MonitorStream("q", "m0", 0, 1).epoch(-1);
         TupleBatch end = last.end(1L << 60).toBuilder().setIncarnation(-1).build();
         feed(pipeline, end);

@@ -78,8 +78,8 @@ class CompletenessTest {
   }
 
   /**
-   * Tuples may have gone unseen in these windows; a second in which the monitor watched and saw
-   * none has no window.
+   * Tests that windows are written if tuples may have gone unseen in them. A second that the
+   * monitor watched without seeing any tuples has no window.
    */
   @Test
   void windowsInAGapOfTheOnlyMonitorAreWrittenWithoutRows() throws Exception {
@@ -101,7 +101,10 @@ class CompletenessTest {
     }
   }
 
-  /** The next batch reports the losses of all these seconds; their shares add up to the total. */
+  /**
+   * Tests that the next batch reports the losses of all these seconds, and that their shares add up
+   * to the total.
+   */
   @Test
   void aPausedMonitorLostPacketsInEachSecond() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
@@ -120,7 +123,7 @@ class CompletenessTest {
     }
   }
 
-  /** Consecutive windows together count everything exactly once. */
+  /** Tests that consecutive windows together count everything exactly once. */
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3})
   void tumblingWindowsAddUpToTheTotals(int monitors) throws Exception {

@@ -33,7 +33,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Jedis;
 
-/** Tests where a job's results and alerts go, and how it handles the loss of a receiver. */
+/**
+ * Tests the destinations of a job's results and alerts, and the job's reaction to the loss of a
+ * destination.
+ */
 class JobEndpointsTest {
   @TempDir static Path directory;
   private static JobCluster jobs;
@@ -118,7 +121,9 @@ class JobEndpointsTest {
                 + " can't be reached: start it there, or give another address");
   }
 
-  /** A restart would not help, so there is none, and the error names the topic. */
+  /**
+   * Tests that the job does not restart, which would not help, and that the error names the topic.
+   */
   @Test
   void aDeletedAlertTopicFailsTheJobQuicklyAndIsNamed() throws Exception {
     jobs.kafka.createTopic("alerts.gone", 1);
@@ -138,7 +143,7 @@ class JobEndpointsTest {
     jobs.kafka.deleteTopic("alerts.gone");
     List<Tuple> second = List.of(Tuple.http(1021 * ms, 2, "/b", 0));
     jobs.kafka.send(plan.getTopic(), 0, monitor.batch(1035 * ms, second).toByteArray());
-    // Shorter than a producer's timeout for such a topic.
+    // The limit is shorter than a producer's timeout for a missing topic.
     JobResult result = jobs.cluster.requestJobResult(id).get(30, TimeUnit.SECONDS);
     Throwable cause =
         result.getSerializedThrowable().orElseThrow().deserializeError(getClass().getClassLoader());
@@ -148,7 +153,7 @@ class JobEndpointsTest {
     assertThat(cause).hasMessage("alerts can't be sent to topic alerts.gone: it no longer exists");
   }
 
-  /** Requests are counted by URL every 10 ms; alerts go to three receivers. */
+  /** Tests alerts that go to three receivers, on requests counted by URL every 10 ms. */
   @Test
   void alertsReachRedisTheWebhookAndTheTopic() throws Exception {
     List<String> posted = new CopyOnWriteArrayList<>();

@@ -111,9 +111,9 @@ class OperatorsTest {
   }
 
   /**
-   * A monitor was killed after its second batch had arrived without an acknowledgement; its third
-   * had not arrived. The next incarnation reports both, and an unsent one, in the dead one's name
-   * and with the same sequence numbers.
+   * Tests a monitor that was killed after its second batch had arrived without an acknowledgement,
+   * and before its third arrived. The next incarnation reports both, and one that was never sent,
+   * on behalf of the dead incarnation and with its sequence numbers.
    */
   @Test
   void lossesOfADeadMonitorAreCountedOnce() throws Exception {
@@ -146,7 +146,7 @@ class OperatorsTest {
   }
 
   /**
-   * Returns the batch that a monitor's next incarnation sends to replace one that may not have
+   * Returns the batch that a monitor's next incarnation sends in place of one that may not have
    * arrived.
    */
   private static TupleBatch owed(TupleBatch batch) {

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests that windows are partial if some part of them was not watched, and only then. */
+/** Tests that a window is partial exactly if some part of it was not watched. */
 class PartialWindowsTest {
   private static final long SECOND = 1_000_000_000L;
   private static final String TRIGGER =
@@ -47,7 +47,7 @@ class PartialWindowsTest {
     }
   }
 
-  /** All ten windows would contain the same three seconds. */
+  /** Tests that later windows are omitted: all ten would contain the same three seconds. */
   @Test
   void aWindowLongerThanTheWatchIsWrittenOnce() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "100s", "10s"))) {
@@ -59,7 +59,7 @@ class PartialWindowsTest {
     }
   }
 
-  /** The two groups are in different buckets with separate panes. */
+  /** Tests two groups in different buckets, which have separate panes. */
   @Test
   void aWindowThatLosesOneOfItsGroupsIsWritten() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "20s", "5s"))) {
@@ -67,8 +67,9 @@ class PartialWindowsTest {
       feed(pipeline, monitor.batch(11 * SECOND, List.of(get(10))));
       feed(pipeline, monitor.batch(17 * SECOND, List.of(Tuple.http(16 * SECOND, 2, "/b", 0))));
       feed(pipeline, monitor.end(17 * SECOND + 1));
-      // The window that ends at 15 s contains the first group, and the one at 20 s contains both.
-      // The windows at 25 and 30 s repeat it, and the one at 35 s contains only the second group.
+      // The window that ends at 15 s contains the first group, and the one that ends at 20 s
+      // contains both. The windows that end at 25 and 30 s repeat these rows, and the one that ends
+      // at 35 s contains only the second group.
       assertThat(windows(pipeline)).isEqualTo("15p 20p 35p");
     }
   }
@@ -108,7 +109,10 @@ class PartialWindowsTest {
     }
   }
 
-  /** The next incarnation has the same epoch, as after a crash, or a higher one on another host. */
+  /**
+   * Tests a next incarnation with the same epoch, as after a crash, and with a higher one, as on
+   * another host.
+   */
   @ParameterizedTest
   @ValueSource(ints = {1, 2})
   void gapsBetweenIncarnationsOfAMonitorArePartial(int epoch) throws Exception {
@@ -125,7 +129,7 @@ class PartialWindowsTest {
     }
   }
 
-  /** Tuples may have gone unseen in these seconds. */
+  /** Tests that seconds in which tuples may have gone unseen have windows. */
   @Test
   void secondsBetweenTwoIncarnationsAreWrittenWithoutRows() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
@@ -145,7 +149,10 @@ class PartialWindowsTest {
     }
   }
 
-  /** Nothing is lost if the old incarnation reported everything and the new one watched by then. */
+  /**
+   * Tests that nothing is lost if the old incarnation reported everything, and the new one was
+   * already watching by then.
+   */
   @Test
   void overlappingIncarnationsLeaveNoGap() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
@@ -171,7 +178,7 @@ class PartialWindowsTest {
     }
   }
 
-  /** Batches of older monitors do not state when they began to watch. */
+  /** Tests batches of older monitors, which do not state when they began to watch. */
   @Test
   void batchesWithoutAWatchTimeCountAsWatched() throws Exception {
     try (Pipeline pipeline = pipeline(1, Plans.topK(3, "1s", "1s"))) {
@@ -209,21 +216,23 @@ class PartialWindowsTest {
     }
   }
 
-  /** More requests may have gone unseen. */
+  /** Tests that few tuples raise no alert, since more requests may have gone unseen. */
   @ParameterizedTest
   @ValueSource(strings = {"BELOW", "AT_MOST"})
   void fewTuplesInAPartialWindowAreNoAlert(String comparison) throws Exception {
     assertThat(alertsOf(comparison, 2)).isEqualTo("12");
   }
 
-  /** Unseen requests would only increase these counts. */
+  /**
+   * Tests that many tuples raise an alert, since unseen requests would only increase the counts.
+   */
   @ParameterizedTest
   @ValueSource(strings = {"ABOVE", "AT_LEAST"})
   void manyTuplesInAPartialWindowAreAnAlert(String comparison) throws Exception {
     assertThat(alertsOf(comparison, 7)).startsWith("11p");
   }
 
-  /** Returns the windows with alerts; the first second is watched only in part. */
+  /** Returns the windows with alerts. Only part of the first second is watched. */
   private String alertsOf(String comparison, int requests) throws Exception {
     String trigger =
         Plans.with(
@@ -239,7 +248,7 @@ class PartialWindowsTest {
     }
   }
 
-  /** Sends one request in each second, reported when the second is over. */
+  /** Sends one request in each second, in a batch at the end of the second. */
   private static void seconds(Pipeline pipeline, MonitorStream monitor, int first, int end)
       throws Exception {
     for (int second = first; second < end; second++) {

@@ -38,7 +38,8 @@ class QueriesSoak {
   }
 
   /**
-   * Runs a query as the control plane does: creates its topic, runs its job, removes all traces.
+   * Runs a query as the control plane does: creates its topic, runs its job, and removes all
+   * traces.
    */
   private static void runOne(Deployment deployment, String query) throws Exception {
     String processors =

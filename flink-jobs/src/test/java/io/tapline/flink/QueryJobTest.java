@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Jedis;
 
-/** Tests the whole job between a real broker and a real Redis, in a mini cluster. */
+/** Tests the whole job in a mini cluster, with a real broker and a real Redis server. */
 class QueryJobTest {
   static final String PROCESSORS =
       String.join(
@@ -86,7 +86,7 @@ class QueryJobTest {
         JobOptions.defaults()
             .withParallelism(3)
             .withCheckpoints(Duration.ofMillis(100), checkpoints);
-    // The first monitor ends before the failure: a restored source must remember that.
+    // The first monitor ends before the failure, and a restored source must remember this.
     jobs.send(plan, 0, workload.partitions.get(0));
     List<byte[]> second = workload.partitions.get(1);
     jobs.send(plan, 1, second.subList(0, second.size() / 2));
@@ -103,7 +103,7 @@ class QueryJobTest {
     assertAccounting(plan, workload);
   }
 
-  /** The second monitor sends nothing until the end. */
+  /** Tests a query whose second monitor sends nothing until the end. */
   @Test
   void windowsDoNotWaitForASilentMonitor() throws Exception {
     Plan plan = Plans.plan("q-silent", 2, Plans.topK(3, "1s", "1s"));
@@ -136,8 +136,8 @@ class QueryJobTest {
   }
 
   /**
-   * Changes the parallelism like an operator of the cluster, while tuples arrive: more subtasks,
-   * then fewer.
+   * Tests a job whose parallelism is increased, then decreased, while tuples arrive, as an operator
+   * of the cluster would do it.
    */
   @Test
   void parallelismChangedFromASavepointChangesNoResultAndTheJobStillEnds() throws Exception {
@@ -246,7 +246,7 @@ class QueryJobTest {
     assertThat(jobs.dropped(plan, "nic_missed")).isEqualTo(tuples);
   }
 
-  /** Returns every key of the server with its content. */
+  /** Returns all keys of the Redis server with their contents. */
   private static Map<String, String> everything() {
     try (Jedis jedis = jobs.redis.client()) {
       return jedis.keys("*").stream()

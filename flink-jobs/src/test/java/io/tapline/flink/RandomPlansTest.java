@@ -15,8 +15,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Runs random plans over random streams, whose batches are interleaved, repeated or late, through
- * operators that sometimes restart with a different parallelism. The results must be those of a
- * plain evaluator.
+ * operators that sometimes restart with a different parallelism. The results must equal those of
+ * the reference evaluator.
  */
 class RandomPlansTest {
   private static final int CASES_A_BLOCK = 50;
@@ -37,7 +37,7 @@ class RandomPlansTest {
   private static final String[] WHOLE = {"\"slide\":\"10s\"", "\"slide\":\"1s\""};
   private static final String[] COMPARISONS = {"ABOVE", "AT_LEAST", "BELOW", "AT_MOST"};
 
-  /** Runs 21 blocks of 50 cases; a single block can decide whether a fault is found. */
+  /** Runs 21 blocks of 50 cases; some faults are found by only one of the blocks. */
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
   void agreeWithThePlainEvaluator(int block) throws Exception {
@@ -127,7 +127,8 @@ class RandomPlansTest {
   }
 
   /**
-   * Returns a trigger whose hysteresis has the right direction, the wrong one or none at random.
+   * Returns a trigger with a random threshold for clearing, which may also be on the wrong side of
+   * the condition's threshold.
    */
   private static String trigger(Random random) {
     return ",\"trigger\":{\"clear\":%d,\"after\":%d,\"cooldown\":\"%ds\",\"severity\":\"info\"}"
@@ -147,8 +148,8 @@ class RandomPlansTest {
   }
 
   /**
-   * Interleaves the partitions at random and keeps the order within each. A late batch waits until
-   * every monitor has sent, since no window has closed until then.
+   * Interleaves the partitions at random, and keeps the order within each. A late batch waits until
+   * every monitor has sent, since no window has closed before.
    */
   private static void feed(Pipeline pipeline, Workload workload, Random random) throws Exception {
     int[] next = new int[workload.partitions.size()];
@@ -172,7 +173,10 @@ class RandomPlansTest {
     }
   }
 
-  /** A partition's first late batch follows others that have a watermark. */
+  /**
+   * Returns true if every partition has a watermark: its next batch is late, or it has sent all or
+   * several batches.
+   */
   private static boolean allActive(Workload workload, int[] next) {
     for (int partition = 0; partition < next.length; partition++) {
       int size = workload.partitions.get(partition).size();

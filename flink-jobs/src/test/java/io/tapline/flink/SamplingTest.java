@@ -15,16 +15,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Tests that the bounds of estimates from sampled flows contain the truth as often as claimed. */
+/**
+ * Tests that the bounds of estimates from sampled flows contain the true value as often as claimed.
+ */
 class SamplingTest {
   private static final long SECOND = 1_000_000_000L;
   private static final int TRIALS = 60;
   private static final String WINDOW = "\"size\":\"1s\",\"slide\":\"1s\"";
 
   /**
-   * Covers flows of one and of many tuples. If tuples were considered independent, the bounds for
-   * flows of many tuples would be a fifth as wide as necessary and contain the true value in only a
-   * third of trials.
+   * Tests flows of one tuple and of many. If tuples were considered independent, the bounds for
+   * flows of many tuples would be a fifth as wide as necessary, and would contain the true value in
+   * only a third of the trials.
    */
   @ParameterizedTest
   @CsvSource({"400, 1, 0.25", "400, 30, 0.25", "2000, 30, 0.05", "400, 10, 0.8"})
@@ -68,7 +70,7 @@ class SamplingTest {
     return all;
   }
 
-  /** Samples by flow, as monitors do. */
+  /** Samples flows, as monitors do. */
   private static List<Tuple> sample(List<Tuple> all, double rate, Random random) {
     long salt = random.nextLong();
     return all.stream()

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Jedis;
 
-/** Tests the thin job jar in a session cluster of processes, through Flink's REST API. */
+/** Tests the thin job jar in a session cluster of separate processes, through Flink's REST API. */
 class SessionClusterTest {
   @TempDir Path directory;
 

@@ -13,11 +13,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Tests one-second windows over two monitors, the second of which sends nothing after 3 s. */
+/** Tests one-second windows over two monitors. The second monitor sends nothing after 3 s. */
 class SilentMonitorTest {
   private static final long SECOND = 1_000_000_000L;
 
-  /** More rounds than a monitor takes to be silent. */
+  /** Exceeds the number of rounds after which a monitor is silent. */
   private static final int ROUNDS = 10;
 
   private final MonitorStream talks = new MonitorStream("q", "m0", 0, 1);
@@ -124,7 +124,7 @@ class SilentMonitorTest {
     assertThat(pipeline.ended(1)).isFalse();
   }
 
-  /** Sends a request of the second that ends now. */
+  /** Sends a request from the second that ends now. */
   private void say(int partition, MonitorStream monitor, int second) throws Exception {
     pipeline.feed(
         partition, monitor.batch(second * SECOND, List.of(get(second - 1))).toByteArray());

@@ -29,8 +29,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Compares WHERE in the operators with the plain evaluator over tuples filtered by predicates in
- * Java.
+ * Compares WHERE in the operators with the reference evaluator, whose tuples are filtered by Java
+ * predicates.
  */
 class WhereTest {
   private static final String HTTP = "http_get";
@@ -119,7 +119,7 @@ class WhereTest {
     }
   }
 
-  /** Adds a condition to the plan and removes the tuples that fail it from the list. */
+  /** Adds a random condition to the plan and removes the tuples that fail it from the list. */
   private static void where(Random random, Plan.Builder plan, List<Tuple> keptTuples) {
     switch (random.nextInt(7)) {
       case 0 -> {

@@ -31,8 +31,8 @@ import java.util.Set;
  * </pre>
  *
  * <p>The condition is false for a group without tuples or without a value. A window that was only
- * partly watched begins no alert on {@code <} or {@code <=}, since tuples may have gone unseen. Only
- * groups that are not quiet, or are still in their cooldown, take memory. Not thread-safe.
+ * partly watched begins no alert on {@code <} or {@code <=}, since tuples may have gone unseen.
+ * Only groups that are not quiet, or are still in their cooldown, take memory. Not thread-safe.
  */
 final class Alerts {
   private static final class WatchedGroup {

@@ -98,7 +98,7 @@ final class Webhooks implements AutoCloseable {
         }
         String fault = deliver(first);
         synchronized (this) {
-          // The message may have been dropped for a newer one meanwhile.
+          // The alert may have been dropped in favor of a newer one in the meantime.
           pending.removeFirstOccurrence(first);
           if (!fault.isEmpty()) {
             discard(fault);

@@ -14,8 +14,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Tests that bounds are valid as often as claimed, over windows of flows whose groups follow Zipf's
- * law.
+ * Tests that bounds contain the true value as often as claimed, over windows of flows whose groups
+ * follow Zipf's law.
  */
 class EstimateTest {
   private static final int WINDOWS = 300;
@@ -32,7 +32,10 @@ class EstimateTest {
     assertThat(Student.quantile(50)).isCloseTo(4.07277, near);
   }
 
-  /** Among equals, the first ten by estimate are those that were overestimated. */
+  /**
+   * Tests all rows at once: among groups of similar size, the first ten by estimate are those that
+   * were overestimated.
+   */
   @ParameterizedTest
   @ValueSource(doubles = {0.01, 0.08, 0.3, 0.8})
   void allRowsOfARankingAreWithinTheirBoundsIn95PercentOfWindows(double rate) {
@@ -47,7 +50,7 @@ class EstimateTest {
     assertThat(ofTheFirst).isGreaterThanOrEqualTo((int) (0.93 * WINDOWS));
   }
 
-  /** One window's flows, and the table of those that were kept. */
+  /** One window: the true counts, and the table of the flows that were kept. */
   private static final class Window {
     private final long[] truth = new long[GROUPS];
     private final GroupTable table = new GroupTable(Aggregates.named("count"));

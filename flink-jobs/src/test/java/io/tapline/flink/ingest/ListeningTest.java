@@ -12,14 +12,14 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Tests the rounds of the broker's responses and the reader's progress; the test controls both. */
+/** Tests rounds whose broker responses and reader progress the test controls. */
 class ListeningTest {
   private final Broker broker = new Broker();
   private final Listening listening = new Listening(broker);
   private final PartitionState state =
       new PartitionState(QuerySpec.of(Plans.plan("q", 1, Plans.topK(3, "1s", "1s"))), 0, 10);
 
-  /** Answers when the test decides. */
+  /** A broker that answers when the test decides. */
   private static final class Broker extends TopicEnds {
     private Answer answer;
     private boolean asked = true;
@@ -48,7 +48,10 @@ class ListeningTest {
       asked = true;
     }
 
-    /** REQUIRES: it was asked since the last response. */
+    /**
+     * Answers with end offsets, or fails if they are null. REQUIRES: there was a request since the
+     * last response.
+     */
     void answers(Map<Integer, Long> ends) {
       assertThat(asked).as("asked again").isTrue();
       asked = false;

@@ -59,7 +59,10 @@ class PartitionLanesTest {
         .build();
   }
 
-  /** The host that takes over may have started its monitor long before the one that died. */
+  /**
+   * Tests a host that takes over with a lower incarnation: it may have started its monitor long
+   * before the one that died.
+   */
   @Test
   void aHigherEpochRestartsWithAnyIncarnationAndFencesTheLowerOne() throws IOException {
     lanes.admit(of(1, 9, 0, 100));
@@ -83,7 +86,9 @@ class PartitionLanesTest {
     }
   }
 
-  /** The monitors of a query are reassigned one by one. */
+  /**
+   * Tests that monitors of a query are fenced individually, since they are reassigned one by one.
+   */
   @Test
   void anEpochFencesItsOwnMonitorOnly() {
     QuerySpec two =

@@ -29,7 +29,8 @@ import org.apache.flink.streaming.util.OneInputStreamOperatorTestHarness;
 
 /**
  * Runs the job's operators without a broker and Redis, record by record, in an order that the test
- * decides. They can be stopped and restored with a different number of subtasks at any record.
+ * determines. The operators can be stopped at any record and restored with a different number of
+ * subtasks.
  */
 public final class Pipeline implements AutoCloseable {
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -106,8 +107,8 @@ public final class Pipeline implements AutoCloseable {
   }
 
   /**
-   * Simulates the source at the end of rounds in which everything in a partition was read or,
-   * unless {@code wasAnswered}, in which the broker did not answer.
+   * Simulates the source at the end of rounds. In each round, everything in a partition was read
+   * or, if {@code wasAnswered} is false, the broker did not answer.
    */
   public void listen(int partition, int rounds, boolean wasAnswered) throws Exception {
     PartitionState state = state(partition);
@@ -158,14 +159,14 @@ public final class Pipeline implements AutoCloseable {
     window.put("start", Long.parseLong(call[11])).put("end", Long.parseLong(call[12]));
     window.set("completeness", MAPPER.readTree(call[13]));
     var rows = window.putArray("rows");
-    // Calls of windows and of alerts have the same arguments at the same positions.
+    // Calls for windows and calls for alerts have the same arguments at the same positions.
     for (int i = 14; i < call.length; i += 3) {
       rows.add(MAPPER.readTree(call[i + 2]));
     }
     windows.add(window);
   }
 
-  /** Takes a checkpoint, discards everything and resumes from it. */
+  /** Takes a checkpoint, discards all operators, and restores them from the checkpoint. */
   public void restart(int parallelism) throws Exception {
     checkpoints++;
     for (var source : ingest) {

@@ -7,7 +7,7 @@ import org.apache.flink.api.common.typeutils.base.TypeSerializerSingleton;
 import org.apache.flink.core.memory.DataInputView;
 import org.apache.flink.core.memory.DataOutputView;
 
-/** Passes updates on unchanged, as the chain of operators does in the job. */
+/** Passes updates on unchanged, as Flink does between chained operators. */
 final class SameUpdate extends TypeSerializerSingleton<Update> {
   @Override
   public boolean isImmutableType() {

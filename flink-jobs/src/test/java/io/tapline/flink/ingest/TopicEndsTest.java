@@ -10,7 +10,9 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Tests brokers that can't be asked; those that answer are tested with windows and monitors. */
+/**
+ * Tests brokers that do not answer; brokers that do are tested together with windows and monitors.
+ */
 class TopicEndsTest {
   private static TopicEnds of(String brokers) {
     return new TopicEnds(Endpoints.open(brokers, "nowhere:1"), "tuples", Duration.ofMillis(1));
@@ -20,7 +22,7 @@ class TopicEndsTest {
   void unresolvableAddressesFailTheReader() throws Exception {
     try (TopicEnds ends = of("broker.invalid:9092")) {
       ends.start(List.of(0));
-      // The reader sleeps until this completes, so it must, and without an exception.
+      // The reader sleeps until this future completes, so it must complete without an exception.
       ends.news().get(60, TimeUnit.SECONDS);
       for (int i = 0; i < 2; i++) {
         assertThatThrownBy(ends::poll)
@@ -39,7 +41,10 @@ class TopicEndsTest {
     }
   }
 
-  /** Windows wait for a broker that is down; only a client that can't be made is a failure. */
+  /**
+   * Tests a broker that is down: windows wait for it. Only a client that can't be created is a
+   * failure.
+   */
   @Test
   void anUnreachableBrokerIsNotAFailure() throws Exception {
     try (TopicEnds ends = of("127.0.0.1:1")) {

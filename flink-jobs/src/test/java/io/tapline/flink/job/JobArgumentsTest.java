@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Tests the arguments that the job accepts and those that it rejects. */
+/** Tests which arguments the job accepts and which it rejects. */
 class JobArgumentsTest {
   private static final Plan PLAN = Plans.plan("q", 1, Plans.topK(3, "1s", "1s"));
 

@@ -60,7 +60,7 @@ class AddressKindTest {
     assertThat(AddressKind.of(InetAddress.getByName(address))).isEqualTo(kind);
   }
 
-  /** A name server may answer with such addresses in 16 bytes. */
+  /** Tests IPv4 addresses in 16 bytes, which a name server may return. */
   @Test
   void mappedAddressesAreThoseOfIpv4() throws Exception {
     byte[] mapped = new byte[16];

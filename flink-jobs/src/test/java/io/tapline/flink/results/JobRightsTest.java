@@ -26,7 +26,7 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisAccessControlException;
 import redis.clients.jedis.exceptions.JedisDataException;
 
-/** Tests the rights of a query's job in a real Redis, by the rules of schema/redis.acl. */
+/** Tests the rights of a query's job on a real Redis server, with the rules of schema/redis.acl. */
 class JobRightsTest {
   private static final Duration NO_RETRY = Duration.ZERO;
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
@@ -101,7 +101,7 @@ class JobRightsTest {
     }
   }
 
-  /** Makes all calls that a job makes. */
+  /** Makes every kind of call that a job makes. */
   private static void work(int end) throws Exception {
     call(window("a-1", "a-1", end));
     call(alerts("a-1", end));
@@ -136,7 +136,7 @@ class JobRightsTest {
     work(10);
   }
 
-  /** IDs begin with the tenant, and one may be a prefix of another. */
+  /** Tests query IDs of another tenant, and IDs that are prefixes of each other. */
   @Test
   void keysOfOtherQueriesAreForbidden() throws Exception {
     for (String otherName : List.of("b-1", "a-10", "a", "a-1:x", "*")) {
@@ -147,7 +147,7 @@ class JobRightsTest {
     assertRefused(window("a-1", "b-1", 10));
     assertRefused(new String[] {"tapline_totals", "1", "tapline:query:a-1", "10", "state", "x"});
     assertRefused(new String[] {"tapline_totals", "1", "tapline:queries", "10", "state", "x"});
-    // A key of the job's query, but not its totals.
+    // This key belongs to the job's query, but is not the key of its totals.
     assertRefused(new String[] {"tapline_totals", "1", key("a-1", "windows"), "10", "a", "x"});
     try (Jedis admin = redis.client();
         Jedis job = RedisClients.connect(endpoint())) {

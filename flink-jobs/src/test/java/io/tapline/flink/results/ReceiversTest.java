@@ -41,11 +41,14 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Tests where alerts go, with receivers on loopback and untrusted name servers. */
+/**
+ * Tests the addresses to which alerts are sent, with receivers on loopback and untrusted name
+ * servers.
+ */
 class ReceiversTest {
   private static final Backplane NONE = new Backplane(List.of());
 
-  /** An address for documentation: nothing answers there. */
+  /** An address reserved for documentation, at which nothing answers. */
   private static final String PUBLIC = "192.0.2.1";
 
   private final List<String> requests = new CopyOnWriteArrayList<>();
@@ -82,7 +85,7 @@ class ReceiversTest {
     exchange.close();
   }
 
-  /** Returns a resolver that gives these results in turn, then repeats the last one. */
+  /** Returns a resolver that returns these results in turn, then repeats the last one. */
   private static Resolver answers(AtomicInteger asked, String... responses) {
     return host -> {
       String response = responses[Math.min(asked.getAndIncrement(), responses.length - 1)];
@@ -201,7 +204,10 @@ class ReceiversTest {
     assertThat(asked).hasValue(1);
   }
 
-  /** The job connects to the checked address, and checks again for the next attempt. */
+  /**
+   * Tests that the job connects to the address that it checked, and that it checks again for the
+   * next attempt.
+   */
   @Test
   void aReboundNameIsRejected() throws Exception {
     String url = "http://receiver.test:" + port + "/";
@@ -291,7 +297,7 @@ class ReceiversTest {
     return context;
   }
 
-  /** Posts to a receiver that responds with these bytes, repeatedly if it is slow. */
+  /** Posts to a receiver that responds with these bytes (repeatedly, if it is slow). */
   private static int posted(String response, boolean slow) throws Exception {
     try (ServerSocket listener = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
       Thread receiver =

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisPubSub;
 
-/** Tests the Lua library in a real Redis. */
+/** Tests the Lua library on a real Redis server. */
 class RedisFunctionsTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(10);
   private static RedisServer redis;
@@ -78,7 +78,7 @@ class RedisFunctionsTest {
     }
   }
 
-  /** A third-party dashboard knows only the document. */
+  /** Tests the example in the documentation, which is all that a third-party dashboard has. */
   @Test
   void theProgramInTheDocumentShowsALiveRanking(@TempDir Path directory) throws Exception {
     Path document = Path.of(System.getProperty("tapline.root", "..")).resolve("schema/redis.md");

@@ -74,7 +74,7 @@ class WebhooksTest {
     }
   }
 
-  /** `printf '1700000000.{}' | openssl dgst -sha256 -hmac secret` prints the same. */
+  /** Tests the signature against `printf '1700000000.{}' | openssl dgst -sha256 -hmac secret`. */
   @Test
   void theSignatureMatchesOtherTools() {
     assertThat(Webhooks.signature("secret", "1700000000", "{}")).isEqualTo(OPENSSL);

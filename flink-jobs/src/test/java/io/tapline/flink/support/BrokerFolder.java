@@ -9,7 +9,7 @@ import java.util.TreeMap;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.metadata.storage.Formatter;
 
-/** A folder formatted for a KRaft broker of one node on loopback, and the settings to run it. */
+/** A folder formatted for a single-node KRaft broker on loopback, and the settings to run it. */
 final class BrokerFolder {
   final String brokers = "127.0.0.1:" + FreePort.choose();
   final Map<String, String> settings = new TreeMap<>();

@@ -48,7 +48,7 @@ public final class BrokerProcess implements AutoCloseable {
     return client;
   }
 
-  /** Kills the broker with SIGKILL and restarts it immediately; returns when it answers. */
+  /** Kills the broker with SIGKILL and restarts it immediately; returns once it answers. */
   public void replace() throws Exception {
     process.kill();
     process.start();

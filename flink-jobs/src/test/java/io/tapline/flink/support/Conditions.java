@@ -12,11 +12,11 @@ import io.tapline.schema.proto.ConditionTree.Term;
 import io.tapline.schema.proto.TupleFilter;
 import java.util.List;
 
-/** Builds conditions with the types that the compiler assigns. */
+/** Builds conditions with the types that the query compiler assigns. */
 public final class Conditions {
   private Conditions() {}
 
-  /** Returns a condition that is true if a string is one of these. */
+  /** Returns a condition that is true if the field's string is one of {@code texts}. */
   public static ConditionTree text(String field, String... texts) {
     Membership.Builder among = Membership.newBuilder().setField(named(field));
     for (String text : texts) {
@@ -25,7 +25,9 @@ public final class Conditions {
     return tree(Node.newBuilder().setMembership(among));
   }
 
-  /** Returns a condition that is true for these numbers, booleans or address prefixes. */
+  /**
+   * Returns a condition that is true if the field's number, boolean or address is in {@code words}.
+   */
   public static ConditionTree among(String field, String... words) {
     Membership.Builder among = Membership.newBuilder().setField(named(field));
     for (String word : words) {
@@ -34,7 +36,7 @@ public final class Conditions {
     return tree(Node.newBuilder().setMembership(among));
   }
 
-  /** Returns a comparison with a number. */
+  /** Returns a condition that compares a field with a number. */
   public static ConditionTree compared(String field, Order order, long number) {
     Literal literal = Literal.newBuilder().setWord(Long.toString(number)).build();
     return tree(

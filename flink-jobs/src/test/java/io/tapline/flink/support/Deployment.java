@@ -19,9 +19,9 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.StreamEntryID;
 
 /**
- * Runs all servers through which a query's results pass in separate processes: ZooKeeper, a broker,
- * a Redis with an append-only file and a highly available Flink session cluster, to which the job's
- * jar was uploaded.
+ * Runs all servers on a query's path in separate processes: ZooKeeper, a broker, a Redis server
+ * with an append-only file, and a highly available Flink session cluster to which the job's jar was
+ * uploaded.
  */
 public final class Deployment implements AutoCloseable {
   private final Path directory;
@@ -51,13 +51,13 @@ public final class Deployment implements AutoCloseable {
         directory.resolve("ha").toUri().toString(),
         "high-availability.zookeeper.client.session-timeout",
         "4s",
-        // Failures without a broken connection are detected by silence.
+        // Failures that do not break a connection are detected by missing heartbeats.
         "heartbeat.interval",
         "1s",
         "heartbeat.timeout",
         "10s",
-        // The number of ended jobs that are remembered, and the seconds for which their jar is
-        // kept.
+        // The number of ended jobs that are remembered, and the time in seconds for which their
+        // jars are kept.
         "jobstore.max-capacity",
         "4",
         "blob.service.cleanup.interval",
@@ -96,7 +96,7 @@ public final class Deployment implements AutoCloseable {
     }
   }
 
-  /** Deletes the folders of an ended job, which Flink empties but does not remove. */
+  /** Deletes the folders of an ended job, which Flink empties but does not delete. */
   public void deleteCheckpoints(String id) throws IOException {
     Path folder = directory.resolve("checkpoints").resolve(id);
     if (Files.exists(folder)) {
@@ -116,8 +116,7 @@ public final class Deployment implements AutoCloseable {
 
   /**
    * Returns everything that Redis has of a query, by key, except the query's name and the IDs and
-   * order of its windows. Snapshots of whole queries are left out, since their content depends on
-   * timing.
+   * order of its windows. Omits snapshots of whole queries, since their content depends on timing.
    *
    * @param snapshots processors whose window is the whole query
    */

@@ -6,7 +6,7 @@ import kafka.server.KafkaConfig;
 import kafka.server.KafkaRaftServer;
 import org.apache.kafka.common.utils.Time;
 
-/** A real broker in this process: KRaft, one node, loopback, free ports. */
+/** A real Kafka broker within this process: KRaft, a single node on loopback, free ports. */
 public final class EmbeddedKafka implements AutoCloseable {
   private final KafkaRaftServer server;
   private final TopicClient client;
@@ -30,7 +30,7 @@ public final class EmbeddedKafka implements AutoCloseable {
     client.deleteTopic(topic);
   }
 
-  /** Sends a record; returns when the broker has it. */
+  /** Sends a record; returns once the broker has acknowledged it. */
   public void send(String topic, int partition, byte[] value) throws Exception {
     client.send(topic, partition, value);
   }
@@ -40,7 +40,7 @@ public final class EmbeddedKafka implements AutoCloseable {
     return client.read(topic, count);
   }
 
-  /** Removes the records before an offset, as retention does. */
+  /** Deletes the records before an offset, as retention does. */
   public void deleteBefore(String topic, int partition, long offset) throws Exception {
     client.deleteBefore(topic, partition, offset);
   }

@@ -14,7 +14,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
 
-/** A Flink cluster's REST interface. */
+/** A client of a Flink cluster's REST interface. */
 public final class FlinkRest {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final Set<String> ENDS = Set.of("FINISHED", "FAILED", "CANCELED");

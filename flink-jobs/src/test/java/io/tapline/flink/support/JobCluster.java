@@ -18,7 +18,9 @@ import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.apache.flink.streaming.api.graph.StreamGraph;
 import redis.clients.jedis.Jedis;
 
-/** A mini cluster of Flink with a real broker and a real Redis, and the jobs of tests in it. */
+/**
+ * A Flink mini cluster with a real broker and a real Redis server, which runs the jobs of tests.
+ */
 public final class JobCluster implements AutoCloseable {
   public final EmbeddedKafka kafka;
   public final RedisServer redis;
@@ -44,7 +46,7 @@ public final class JobCluster implements AutoCloseable {
     kafka.close();
   }
 
-  /** Frees the slots of a failed test for the next. */
+  /** Cancels all jobs, which frees the slots of a failed test for the next test. */
   public void cancelAll() throws Exception {
     for (var job : cluster.listJobs().get()) {
       if (!job.getJobState().isGloballyTerminalState()) {
@@ -54,9 +56,9 @@ public final class JobCluster implements AutoCloseable {
     }
   }
 
-  /** Creates the plan's topic and sends the records of all monitors. */
+  /** Creates the plan's topic and sends all monitors' records. */
   public void send(Plan plan, Workload workload) throws Exception {
-    // There is one more partition than there are monitors; the job must not wait for it.
+    // The topic has one partition more than there are monitors; the job must not wait for it.
     kafka.createTopic(plan.getTopic(), workload.partitions.size() + 1);
     for (int partition = 0; partition < workload.partitions.size(); partition++) {
       send(plan, partition, workload.partitions.get(partition));
@@ -70,7 +72,7 @@ public final class JobCluster implements AutoCloseable {
     }
   }
 
-  /** Starts a job; returns its id. */
+  /** Starts a job; returns its ID. */
   public JobID submit(Plan plan, JobOptions options) throws Exception {
     return submit(plan, options, SavepointRestoreSettings.none());
   }
@@ -108,7 +110,8 @@ public final class JobCluster implements AutoCloseable {
   }
 
   /**
-   * Waits for a checkpoint that began after this call and so contains everything read before it.
+   * Waits for a checkpoint that began after this call, and so contains everything read before the
+   * call.
    */
   public void awaitCheckpoint(JobID id) throws Exception {
     long previousCompletedCheckpoints = completedCheckpoints(id);
@@ -120,7 +123,7 @@ public final class JobCluster implements AutoCloseable {
     return checkpointCounts(id).getNumberOfCompletedCheckpoints();
   }
 
-  /** Returns the number of checkpoints that a job was restored from. */
+  /** Returns the number of times that a job was restored from a checkpoint. */
   public long restoredCheckpoints(JobID id) throws Exception {
     return checkpointCounts(id).getNumberOfRestoredCheckpoints();
   }
@@ -129,14 +132,14 @@ public final class JobCluster implements AutoCloseable {
     return cluster.getExecutionGraph(id).get().getCheckpointStatsSnapshot().getCounts();
   }
 
-  /** Returns the totals of a query, by name. */
+  /** Returns a query's totals by name. */
   public Map<String, String> totals(Plan plan) {
     try (Jedis jedis = redis.client()) {
       return jedis.hgetAll("tapline:query:" + plan.getQuery() + ":totals");
     }
   }
 
-  /** Returns how many items a query dropped for a reason. */
+  /** Returns the number of items that a query dropped for a reason. */
   public long dropped(Plan plan, String reason) throws Exception {
     return new ObjectMapper().readTree(totals(plan).get("dropped")).path(reason).asLong();
   }

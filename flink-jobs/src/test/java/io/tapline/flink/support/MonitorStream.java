@@ -9,7 +9,7 @@ import io.tapline.schema.proto.TupleBatch;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Builds the batches that a monitor sends from one lane. */
+/** Builds the batches that a monitor's lane sends. */
 public final class MonitorStream {
   private static final List<ColumnSpec> COMMON =
       List.of(
@@ -44,7 +44,8 @@ public final class MonitorStream {
   }
 
   /**
-   * Sets when the monitor began to see all that the query needs; {@link Long#MAX_VALUE}: not yet.
+   * Sets the time since which the monitor sees everything that the query needs; {@link
+   * Long#MAX_VALUE} if it does not yet.
    */
   public MonitorStream watchedSince(long timeNs) {
     watchedSinceNs = timeNs;
@@ -63,7 +64,9 @@ public final class MonitorStream {
     sequence++;
   }
 
-  /** Returns a batch of one parser. It reports ten packets per tuple, and one that was dropped. */
+  /**
+   * Returns a batch of one parser. The batch reports ten packets per tuple, and one dropped packet.
+   */
   public TupleBatch batch(long watermarkNs, List<Tuple> tuples) {
     String parser = tuples.isEmpty() ? "http_get" : tuples.get(0).parser();
     BatchWriter writer = new BatchWriter(columns(parser, tuples));

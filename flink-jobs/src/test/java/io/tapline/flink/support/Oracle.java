@@ -18,12 +18,11 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * The plain evaluator: it keeps every tuple, evaluates each window separately and shares no code
- * with the job but {@link Values}. A result is a string per window, which makes differences
- * readable.
+ * The reference evaluator. It stores every tuple, evaluates each window separately and shares only
+ * {@link Values} with the job. Each window's result is a string, so that differences are readable.
  */
 public final class Oracle {
-  /** One value to be aggregated. */
+  /** A value to be aggregated. */
   private record Sample(long timeNs, List<Object> key, Object value) {}
 
   private static final Set<String> SHOWN_WITH_DISTRIBUTION = Set.of("DISTRIBUTION", "HISTOGRAM");
@@ -37,7 +36,8 @@ public final class Oracle {
   public long unjoined;
 
   /**
-   * Evaluates a processor over the tuples of all monitors; each stream ends at its {@code endsNs}.
+   * Evaluates a processor over the tuples of all monitors. Monitor {@code i}'s stream ends at the
+   * {@code i}th of {@code endsNs}.
    */
   public Oracle(Plan plan, int index, List<Tuple> tuples, List<Long> endsNs) {
     processor = plan.getProcessors(index);
@@ -102,7 +102,7 @@ public final class Oracle {
     return key;
   }
 
-  /** Marks windows that begin earlier as partial. */
+  /** Makes windows partial if they begin before this time. */
   public Oracle watchedSince(long timeNs) {
     watchedSinceNs = timeNs;
     return this;
@@ -113,8 +113,8 @@ public final class Oracle {
   }
 
   /**
-   * Returns every window that contains a sample, in order, except those after the end of all
-   * monitors that repeat the rows of the previous window.
+   * Returns every window that contains a sample, in order. Omits windows that end after all
+   * monitors have ended and repeat the rows of the previous window.
    */
   public List<String> windows() {
     List<String> windows = new ArrayList<>();
@@ -153,7 +153,7 @@ public final class Oracle {
     return ends;
   }
 
-  /** Returns the alerts that begin and end in each window, including windows without samples. */
+  /** Returns the alerts that begin or end in each window, including windows without samples. */
   private List<String> alerts(long slide) {
     long size = nanoseconds(processor.getWindow().getSize());
     TreeSet<Long> ends = ends(slide, size);
@@ -291,8 +291,8 @@ public final class Oracle {
   }
 
   /**
-   * Returns a quantile; if there are more distinct values than are kept, that of {@link Values}
-   * after adding all in order.
+   * Returns a quantile. If there are more distinct values than are kept exactly, returns the
+   * quantile of {@link Values} after adding all values in order.
    */
   private static Number quantile(List<Long> sorted, double share) {
     if (sorted.stream().distinct().count() <= Values.EXACT) {
@@ -337,7 +337,7 @@ public final class Oracle {
     return duration.getSeconds() * 1_000_000_000 + duration.getNanos();
   }
 
-  /** Returns the job's windows in the same form. */
+  /** Returns the job's windows in the same format. */
   public static List<String> actual(List<JsonNode> windows) {
     List<String> texts = new ArrayList<>();
     for (JsonNode window : windows) {

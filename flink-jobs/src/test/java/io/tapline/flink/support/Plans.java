@@ -3,13 +3,13 @@ package io.tapline.flink.support;
 import com.google.protobuf.util.JsonFormat;
 import io.tapline.schema.proto.Plan;
 
-/** Plans for tests. */
+/** Builds plans and processors for tests. */
 public final class Plans {
   private Plans() {}
 
   /**
-   * Returns a plan over monitors m0, m1… in partitions 0, 1… with processors given as JSON,
-   * separated by commas.
+   * Returns a plan over monitors m0, m1… in partitions 0, 1…. The processors are JSON, separated by
+   * commas.
    */
   public static Plan plan(String query, int monitors, String processors) {
     StringBuilder monitorList = new StringBuilder();
@@ -35,7 +35,7 @@ public final class Plans {
     return plan.build();
   }
 
-  /** Ranks the most frequent URLs. */
+  /** Returns a processor that ranks the most frequent URLs. */
   public static String topK(int k, String size, String slide) {
     return """
         {"name":"top-k","parser":"http_get","key":["url"],"value":{"count":{},"unit":"count"},
@@ -43,7 +43,7 @@ public final class Plans {
         .formatted(k, size, slide);
   }
 
-  /** Aggregates response times by some fields. */
+  /** Returns a processor that aggregates response times by some fields. */
   public static String group(String aggregate, String key, String window) {
     return """
         {"name":"group-%s","parser":"http_get","key":[%s],
@@ -51,12 +51,12 @@ public final class Plans {
         .formatted(aggregate.toLowerCase(), key, aggregate, window);
   }
 
-  /** Returns a processor with additional members such as {@code ,"share":0.9}. */
+  /** Returns the processor with additional members such as {@code ,"share":0.9}. */
   public static String with(String processor, String furtherText) {
     return processor.substring(0, processor.lastIndexOf('}')) + furtherText + "}";
   }
 
-  /** Counts the distinct values of a field, grouped by other fields. */
+  /** Returns a processor that counts the distinct values of a field, grouped by other fields. */
   public static String distinct(String field, String key, String window) {
     return """
         {"name":"distinct","parser":"http_get","key":[%s],"value":{"field":"%s"},
@@ -64,7 +64,7 @@ public final class Plans {
         .formatted(key, field, window);
   }
 
-  /** Counts requests by some fields, in total or per second. */
+  /** Returns a processor that counts requests by some fields, in total or per second. */
   public static String counts(String aggregate, String key, String window) {
     return """
         {"name":"count","parser":"http_get","key":[%s],"value":{"count":{},"unit":"count"},
@@ -72,7 +72,7 @@ public final class Plans {
         .formatted(key, aggregate, window);
   }
 
-  /** Aggregates connection times by some fields. */
+  /** Returns a processor that aggregates connection times by some fields. */
   public static String diff(String aggregate, String key, String window) {
     return """
         {"name":"diff-group","parser":"tcp_conn_time","key":[%s],
@@ -81,7 +81,10 @@ public final class Plans {
         .formatted(key, aggregate, window);
   }
 
-  /** Aggregates connection times by destination and URL, joined from http_get. */
+  /**
+   * Returns a processor that aggregates connection times by destination and URL, joined from
+   * http_get.
+   */
   public static String join(String aggregate, String window) {
     return """
         {"name":"diff-group","parser":"tcp_conn_time","join":{"parser":"http_get","fields":["url"]},

@@ -11,9 +11,9 @@ import java.util.Set;
 import redis.clients.jedis.Jedis;
 
 /**
- * Kills every server in turn, with SIGKILL, while two queries run. One has all its input in Kafka
- * and reads it at a limited rate; the input of the other arrives meanwhile. Both must end with the
- * results of an undisturbed run.
+ * Kills every server in turn, with SIGKILL, while two queries run. The input of one is already in
+ * Kafka and is read at a limited rate; the input of the other arrives during the test. Both must
+ * end with the results of an undisturbed run.
  */
 public final class ProcessKiller {
   private static final String PROCESSORS =
@@ -39,7 +39,7 @@ public final class ProcessKiller {
   private final List<String> log = new ArrayList<>();
 
   /**
-   * @param seconds seconds of packet time
+   * @param seconds packet time of the workload
    * @param connections connections seen by each of two monitors
    */
   public ProcessKiller(Deployment deployment, int seconds, int connections) {
@@ -48,10 +48,7 @@ public final class ProcessKiller {
     this.connections = connections;
   }
 
-  /**
-   * Returns the time from each kill until the job that reads from Kafka has written its next
-   * window.
-   */
+  /** Returns, for each kill, the time until the job that reads from Kafka wrote its next window. */
   public List<String> log() {
     return log;
   }
@@ -92,7 +89,7 @@ public final class ProcessKiller {
     return deployment.submit(plan, "--checkpoint-interval", "300", "--restart-attempts", "100");
   }
 
-  /** Kills a server and starts it again. */
+  /** Kills a server and restarts it. */
   private interface Kill {
     void run() throws Exception;
   }
@@ -141,7 +138,7 @@ public final class ProcessKiller {
     return bytes;
   }
 
-  /** Compares the entries one by one, which makes differences readable. */
+  /** Compares the entries one by one, so that differences are readable. */
   private void requireSame(Map<String, List<String>> results) {
     Map<String, List<String>> expected = deployment.results("q-quiet", SNAPSHOTS);
     assertThat(results).containsOnlyKeys(expected.keySet());

@@ -13,15 +13,15 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.SafeEncoder;
 
 /**
- * A real redis-server as a child process, which ends with this one. REQUIRES: the starting thread
- * outlives it.
+ * A real redis-server as a child process, which ends when this process ends. REQUIRES: the thread
+ * that starts the server outlives it.
  */
 public final class RedisServer implements AutoCloseable {
   private final int port;
   private final List<String> persistence;
   private Process process;
 
-  /** Starts a server that persists nothing. */
+  /** Creates a server without persistence. */
   public RedisServer() throws Exception {
     this(List.of("--appendonly", "no"));
   }
@@ -44,7 +44,7 @@ public final class RedisServer implements AutoCloseable {
     start();
   }
 
-  /** Starts the server again after {@link #kill}, with its persisted data. */
+  /** Starts the server; after {@link #kill}, with its persisted data. */
   public void start() throws Exception {
     List<String> command = new ArrayList<>(List.of("setpriv", "--pdeathsig", "KILL"));
     command.addAll(List.of("redis-server", "--port", Integer.toString(port)));
@@ -79,7 +79,9 @@ public final class RedisServer implements AutoCloseable {
     return directory.resolve("redis.sock");
   }
 
-  /** Returns the commands that a user may call with some keys; subcommands as {@code acl|list}. */
+  /**
+   * Returns the commands that a user may call with some keys, with subcommands as {@code acl|list}.
+   */
   public Set<String> commandsOf(String user) {
     Set<String> allowed = new TreeSet<>();
     try (Jedis jedis = client()) {
@@ -124,7 +126,7 @@ public final class RedisServer implements AutoCloseable {
     process.destroyForcibly().waitFor();
   }
 
-  /** Kills the server with SIGKILL and restarts it immediately; returns when it answers. */
+  /** Kills the server with SIGKILL and restarts it immediately; returns once it answers. */
   public void replace() throws Exception {
     kill();
     start();

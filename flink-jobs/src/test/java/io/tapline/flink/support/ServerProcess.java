@@ -8,30 +8,27 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * A server as a child process, which ends with this one and can be killed and restarted. REQUIRES:
- * the starting thread outlives it.
+ * A server as a child process, which ends when this process ends, and can be killed and restarted.
+ * REQUIRES: the thread that starts the server outlives it.
  */
 public final class ServerProcess implements AutoCloseable {
   private final Path log;
   private final List<String> command;
   private Process process;
 
-  /**
-   * @param log file to which its output is appended
-   */
+  /** @param log file to which the server's output is appended */
   public ServerProcess(Path log, List<String> command) {
     this.log = log;
     this.command = new ArrayList<>(List.of("setpriv", "--pdeathsig", "KILL"));
     this.command.addAll(command);
   }
 
-  /** Returns a Java program that runs on this test's libraries. */
+  /** Returns a Java program that runs with this test's libraries. */
   public static ServerProcess java(
       Path log, List<String> options, String main, List<String> arguments) {
     List<String> command = new ArrayList<>();
     command.add(System.getProperty("java.home") + "/bin/java");
-    // The process lives for seconds, in which further compilation and verification would not pay
-    // off.
+    // The process runs only for seconds, so further compilation and verification would not pay off.
     command.addAll(
         List.of(
             "-XX:TieredStopAtLevel=1",
@@ -46,9 +43,7 @@ public final class ServerProcess implements AutoCloseable {
     return new ServerProcess(log, command);
   }
 
-  /**
-   * Returns this test's class path without the classes of this module, to which the job belongs.
-   */
+  /** Returns this test's class path without this module's classes, to which the job belongs. */
   private static String libraries() {
     String all =
         System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
@@ -66,9 +61,7 @@ public final class ServerProcess implements AutoCloseable {
     return this;
   }
 
-  /**
-   * @throws IllegalStateException if it has ended
-   */
+  /** @throws IllegalStateException if the process has ended */
   public void requireAlive() {
     if (!process.isAlive()) {
       throw new IllegalStateException(
@@ -76,7 +69,7 @@ public final class ServerProcess implements AutoCloseable {
     }
   }
 
-  /** Collects the garbage of a Java program, so that only live objects remain. */
+  /** Runs a garbage collection in a Java program, so that only live objects remain. */
   public void collectGarbage() throws IOException, InterruptedException {
     new ProcessBuilder("jcmd", Long.toString(process.pid()), "GC.run")
         .redirectErrorStream(true)

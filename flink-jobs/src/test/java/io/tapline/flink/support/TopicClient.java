@@ -20,7 +20,7 @@ import org.apache.kafka.common.quota.ClientQuotaEntity;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
-/** Requests that tests make to a broker. */
+/** A client with which tests send requests to a broker. */
 public final class TopicClient implements AutoCloseable {
   private final String brokers;
   private final Admin admin;
@@ -60,7 +60,7 @@ public final class TopicClient implements AutoCloseable {
     return admin.listTopics().names().get();
   }
 
-  /** Removes the records before an offset, as retention does. */
+  /** Deletes the records before an offset, as retention does. */
   public void deleteBefore(String topic, int partition, long offset) throws Exception {
     admin
         .deleteRecords(
@@ -69,14 +69,17 @@ public final class TopicClient implements AutoCloseable {
         .get();
   }
 
-  /** Limits the consumers of a client ID to this many bytes per second. */
+  /** Limits the consumers with a client ID to this number of bytes per second. */
   public void limitConsumer(String clientId, long bytesPerSecond) throws Exception {
     var entity = new ClientQuotaEntity(Map.of(ClientQuotaEntity.CLIENT_ID, clientId));
     var rate = new ClientQuotaAlteration.Op("consumer_byte_rate", (double) bytesPerSecond);
     admin.alterClientQuotas(List.of(new ClientQuotaAlteration(entity, List.of(rate)))).all().get();
   }
 
-  /** Sends a record; returns when the broker has it. Retries for two minutes during outages. */
+  /**
+   * Sends a record; returns once the broker has acknowledged it. Retries for two minutes during
+   * outages.
+   */
   public void send(String topic, int partition, byte[] value) throws Exception {
     producer.send(new ProducerRecord<>(topic, partition, null, value)).get();
   }

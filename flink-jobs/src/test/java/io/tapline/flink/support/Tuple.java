@@ -3,7 +3,7 @@ package io.tapline.flink.support;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** One tuple, as the plain evaluator reads it and as the batch writer encodes it. */
+/** One tuple, as the reference evaluator reads it and as the batch writer encodes it. */
 public record Tuple(String parser, long timeNs, long flow, Map<String, Object> fields) {
 
   public static Tuple http(long timeNs, long flow, String url, long responseTimeNs) {
@@ -13,7 +13,7 @@ public record Tuple(String parser, long timeNs, long flow, Map<String, Object> f
     return new Tuple("http_get", timeNs, flow, fields);
   }
 
-  /** Returns a tuple that may lack a half or its response time; null for no value. */
+  /** Returns a tuple that may lack its request, its response or its response time (null). */
   public static Tuple http(
       long timeNs, long flow, String url, Long responseTimeNs, String partial, boolean unanswered) {
     Map<String, Object> fields = new LinkedHashMap<>();

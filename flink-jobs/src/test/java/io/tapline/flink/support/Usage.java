@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The memory and files of a deployment's servers. */
+/** Memory and file usage of a deployment's servers. */
 public final class Usage {
   private static final String METASPACE = "Status.JVM.Memory.Metaspace.Used";
   private static final String THREADS = "Status.JVM.Threads.Count";
@@ -20,7 +20,7 @@ public final class Usage {
 
   private Usage() {}
 
-  /** Returns figures by name; sizes in KiB. */
+  /** Returns usage figures by name; sizes are in KiB. */
   public static Map<String, Long> of(Deployment deployment, Path directory) throws Exception {
     Map<String, Long> usage = new LinkedHashMap<>();
     deployment.cluster.collectGarbage();
@@ -40,7 +40,7 @@ public final class Usage {
   private static void add(Map<String, Long> usage, String who, FlinkRest rest, String path)
       throws Exception {
     Map<String, Long> values = new LinkedHashMap<>();
-    // Flink omits a server that was too busy to answer for ten seconds.
+    // Flink omits a server that is too busy to answer for ten seconds.
     Deadline.await(
         "figures of the " + who,
         () -> {
@@ -61,7 +61,7 @@ public final class Usage {
     }
   }
 
-  /** Formats the latest sample, preceded by a header if it is the first. */
+  /** Formats the latest sample, after a header line if it is the first sample. */
   public static String line(int queries, List<Map<String, Long>> samples) {
     Map<String, Long> last = samples.get(samples.size() - 1);
     String row = last.values().stream().map("%16d"::formatted).collect(Collectors.joining());
@@ -70,9 +70,9 @@ public final class Usage {
   }
 
   /**
-   * Returns the figures whose minimum in the last fifth of the samples exceeds that in the second
-   * fifth by more than a tenth. Single samples are unreliable: Flink reports threads as of up to
-   * ten seconds ago, when a job may have run.
+   * Returns the figures whose minimum in the last fifth of the samples exceeds their minimum in the
+   * second fifth by more than a tenth. Single samples are unreliable: Flink's thread counts are up
+   * to ten seconds old, when a job may have been running.
    */
   public static List<String> grown(List<Map<String, Long>> samples) {
     int fifth = samples.size() / 5;

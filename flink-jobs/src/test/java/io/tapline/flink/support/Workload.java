@@ -16,21 +16,24 @@ public final class Workload {
   private static final long SECOND_NS = 1_000_000_000L;
   private static final long LATE_FLOWS = 1L << 40;
 
-  /** Tuples that are counted. */
+  /** All tuples, except those that arrive too late to be counted. */
   public final List<Tuple> tuples = new ArrayList<>();
 
-  /** Records of each partition, in order; the last ends the stream. */
+  /** The records of each partition, in order; the last record ends the stream. */
   public final List<List<byte[]>> partitions = new ArrayList<>();
 
-  /** End of each monitor's stream. */
+  /** The time at which each monitor's stream ends. */
   public final List<Long> endsNs = new ArrayList<>();
 
-  /** Time from which all monitors watch; {@link Long#MIN_VALUE} if they do not state it. */
+  /** Time since which all monitors watch; {@link Long#MIN_VALUE} if batches do not state it. */
   public long watchedSinceNs = Long.MIN_VALUE;
 
   public long repeats;
 
-  /** Records whose tuples arrive long after their windows have closed, by partition. */
+  /**
+   * For each partition, the indexes of records whose tuples arrive long after their windows have
+   * closed.
+   */
   public final List<Set<Integer>> lateRecords = new ArrayList<>();
 
   public long lateTuples;
@@ -41,8 +44,9 @@ public final class Workload {
   }
 
   /**
-   * @param lateChance one in this many intervals is followed by a late batch; 0 for none
-   * @param hasStartTime whether monitors state when they began to watch, a time in the first half
+   * @param lateChance a late batch follows one in this number of intervals; 0 for no late batches
+   * @param hasStartTime whether batches state when their monitor began to watch, which is a time in
+   *     the first half
    */
   public Workload(
       String query,
@@ -93,8 +97,8 @@ public final class Workload {
   }
 
   /**
-   * Returns, per interval, one batch of each parser in random order, sometimes a heartbeat, and
-   * some batches twice.
+   * Returns, per interval, one batch of each parser in random order, sometimes with a heartbeat,
+   * and some batches twice.
    */
   private List<byte[]> batches(
       MonitorStream stream, List<Tuple> tuples, long endNs, Random random) {
@@ -130,7 +134,7 @@ public final class Workload {
     return records;
   }
 
-  /** Returns requests of connections without other tuples, half an hour too late. */
+  /** Returns requests on connections without other tuples, half an hour too late. */
   private List<Tuple> late(Random random) {
     List<Tuple> late = new ArrayList<>();
     for (int i = 1 + random.nextInt(5); i > 0; i--) {

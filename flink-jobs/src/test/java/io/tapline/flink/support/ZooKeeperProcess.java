@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** A ZooKeeper server with sessions short enough for a test. */
+/** A ZooKeeper server whose sessions are short enough for a test. */
 public final class ZooKeeperProcess implements AutoCloseable {
   private final int port = FreePort.choose();
   private final ServerProcess process;
