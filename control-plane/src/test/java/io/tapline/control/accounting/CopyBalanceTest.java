@@ -34,7 +34,7 @@ class CopyBalanceTest {
     balance.received(1, packets, nowNs);
   }
 
-  /** Evaluates with unchanged counters for a while, until a loss is reported. */
+  /** Evaluates unchanged counters for a while, so that a loss is reported. */
   private void rest(long copied, long received) {
     rest(6, copied, received);
   }
@@ -103,7 +103,9 @@ class CopyBalanceTest {
     assertThat(balance.lost()).isZero();
   }
 
-  /** Open vSwitch includes earlier packets in the counters of a new flow. */
+  /**
+   * Tests a new flow, in whose counters Open vSwitch includes packets from before its installation.
+   */
   @Test
   void packetsOfANewFlowThatASwitchDidNotCopyAreNotLost() {
     received(0);
@@ -130,8 +132,8 @@ class CopyBalanceTest {
   }
 
   /**
-   * The interface counts an ARP packet immediately; the monitor excludes it only once it has seen
-   * it.
+   * Tests an ARP packet, which the interface counts immediately, but which the monitor excludes
+   * only once it has seen it.
    */
   @Test
   void packetsCountedTooEarlyThatAreNotCopiesAreNotLost() {
@@ -146,7 +148,7 @@ class CopyBalanceTest {
     assertThat(balance.lost()).isEqualTo(200);
   }
 
-  /** A slow switch counts its last packets long after both sides have been idle. */
+  /** Tests a slow switch, which counts its last packets long after both sides have become idle. */
   @Test
   void packetsThatASwitchCountsLateAreNotLost() {
     received(0);
@@ -236,7 +238,7 @@ class CopyBalanceTest {
     assertThat(nowNs - requestedNs).isBetween(3_000 * MS, 5_000 * MS);
   }
 
-  /** Simulates lagging counters, slow packets, and traffic that starts, pauses and is cut off. */
+  /** Tests delayed counters, slow packets, and traffic that starts, pauses and is cut off. */
   @Test
   void reportedLossesNeverExceedRealOnesAndAreCompleteOnceTrafficPauses() {
     for (int seed = 0; seed < 300; seed++) {
@@ -264,7 +266,7 @@ class CopyBalanceTest {
     Run(int seed) {
       this.seed = seed;
       this.random = new Random(seed);
-      // A flow that begins without packets has none that a late counter could add to its base.
+      // If a flow begins without packets, a late counter can't add any to its base.
       this.quietMs = random.nextBoolean() ? 14_000 : 0;
       this.maxLagMs = quietMs > 0 ? 5_000 : 900;
     }

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import picocli.CommandLine;
 
-/** Tests valid and invalid command lines that need no running services. */
+/** Tests valid and invalid command lines that do not require running services. */
 class CommandLineTest {
   @TempDir Path folder;
 

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests how ports that require a certificate of one authority respond to other clients. */
+/** Tests how ports that require a certificate from one authority respond to other clients. */
 class MutualTlsTest {
   private static final int TIMEOUT_MS = 10_000;
   private static final InetSocketAddress ANY =
@@ -63,7 +63,7 @@ class MutualTlsTest {
         folder.resolve(name + ".key").toString());
   }
 
-  /** Returns the number of bytes that the server answers over TLS; 0 if it closes first. */
+  /** Returns the number of bytes with which the server answers over TLS; 0 if it closes first. */
   private static int answered(int port, TlsFiles client, byte[] said) throws Exception {
     try (SSLSocket socket =
         (SSLSocket)
@@ -79,7 +79,7 @@ class MutualTlsTest {
     }
   }
 
-  /** Connects without TLS. A TLS server may answer with an alert, which is seven bytes. */
+  /** Connects without TLS. A TLS server may answer with an alert of seven bytes. */
   private static int answeredPlainly(int port, byte[] said) throws Exception {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
       socket.setSoTimeout(TIMEOUT_MS);
@@ -114,7 +114,10 @@ class MutualTlsTest {
     }
   }
 
-  /** Returns true if a switch with this certificate and this datapath ID is asked for its ports. */
+  /**
+   * Returns true if the controller asks a switch with this certificate and datapath ID for its
+   * ports.
+   */
   private static boolean isTaken(Controller controller, String certificate, long datapath)
       throws Exception {
     try (SSLSocket socket =
@@ -135,7 +138,7 @@ class MutualTlsTest {
     }
   }
 
-  /** Returns the type of the next message, which is read completely. */
+  /** Reads a complete message and returns its type. */
   private static int nextType(DataInputStream in) throws IOException {
     byte[] header = in.readNBytes(8);
     if (header.length < 8) {

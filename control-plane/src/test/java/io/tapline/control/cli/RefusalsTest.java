@@ -38,18 +38,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Wrong inputs with their error messages, which docs/reference/errors.md lists. With
- * -Dgolden.update=true the page is rewritten, to be reviewed.
+ * Tests wrong inputs and their error messages, which docs/reference/errors.md lists. With
+ * -Dgolden.update=true, the test rewrites the page, which must then be reviewed.
  *
- * <p>Commands run in this process, as bin/tapline would run them; WrongInputTest runs some through
- * the script.
+ * <p>Commands run in this process, as bin/tapline would run them; WrongInputTest runs some of them
+ * through the script.
  */
 class RefusalsTest {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
   private static final Path PAGE = ROOT.resolve("docs/reference/errors.md");
   private static final String BEGIN = "<!-- RefusalsTest writes the rest of this page. -->\n";
 
-  /** Much longer than a refusal takes, and much shorter than the wait for a service. */
+  /** Exceeds the time that a refusal takes by far, and is far below the wait for a service. */
   private static final Duration LIMIT = Duration.ofSeconds(5);
 
   private static final String QUERY = "PARSE http_get FROM * TO *:80 PROCESS (top-k: k=3, w=10s)";
@@ -59,7 +59,7 @@ class RefusalsTest {
   private static final List<AutoCloseable> SERVERS = new ArrayList<>();
   private static StoredQueries stored;
 
-  /** The outcome of an input. */
+  /** The output and the exit code of an input. */
   private record Outcome(String output, String code) {}
 
   @BeforeAll
@@ -118,7 +118,7 @@ class RefusalsTest {
     Files.write(folder.resolve(name), content);
   }
 
-  /** Returns headings with their inputs, as typed in the folder of the files. */
+  /** Returns inputs by heading, as typed in the folder that contains the test's files. */
   private static Map<String, List<String>> inputs() {
     Map<String, List<String>> inputs = new LinkedHashMap<>();
     inputs.put(
@@ -250,7 +250,10 @@ class RefusalsTest {
     return words.get(0).equals("tapline") ? tapline(arguments) : program(words.get(0), arguments);
   }
 
-  /** Splits like a shell into words and single-quoted strings; files are in the folder. */
+  /**
+   * Splits the input like a shell into words and single-quoted strings; file names are resolved in
+   * the folder.
+   */
   private static List<String> words(String input) {
     List<String> words = new ArrayList<>();
     String[] parts = input.split("'");

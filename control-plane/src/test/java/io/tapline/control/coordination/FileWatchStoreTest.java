@@ -24,7 +24,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests the file of watches, and that records survive it unchanged. */
+/** Tests the watch file, and that records remain unchanged when they are stored in it. */
 class FileWatchStoreTest {
   private static final String HASH =
       "5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8";
@@ -42,7 +42,7 @@ class FileWatchStoreTest {
         List.of(prefixes).stream().map(prefix -> Scope.prefix(prefix).orElseThrow()).toList());
   }
 
-  /** A watch with every part that a record has. */
+  /** Returns a watch with every part that a record can have. */
   static WatchRecord scoped() throws Exception {
     HeaderFilter filter =
         HeaderFilter.parse(
@@ -64,7 +64,7 @@ class FileWatchStoreTest {
     return WatchRecord.added("watch_12", spec, "web", HASH, 999).with("h1", coverage);
   }
 
-  /** A watch that a query evaluates; the query's text has the scope. */
+  /** Returns a watch that a query evaluates; the query's text contains the scope. */
   private static WatchRecord inMonitor() throws DrillException {
     WatchSpec spec =
         new WatchSpec(
@@ -115,7 +115,7 @@ class FileWatchStoreTest {
     }
   }
 
-  /** Numbers of alerts have to increase over restarts. */
+  /** Tests that alert numbers increase across restarts. */
   @Test
   void eachServerHasADifferentEpoch() throws Exception {
     for (long epoch = 0; epoch < 3; epoch++) {
@@ -156,7 +156,7 @@ class FileWatchStoreTest {
         .hasMessageContaining("is its folder there");
   }
 
-  /** A record without its scope would be a watch on everything. */
+  /** Tests damaged records, since a record without its scope would be a watch on all traffic. */
   @Test
   void aScopeIsNeverLost() throws Exception {
     for (String member : List.of("scope", "condition")) {

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests the election and the store with a real ZooKeeper server. */
+/** Tests the leader election and the state store with a real ZooKeeper server. */
 class LeadershipTest {
   private static final Duration SESSION = Duration.ofSeconds(30);
   private static final int SECONDS = 60;

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests rights on nodes of a real ZooKeeper server that identifies clients by certificates. */
+/** Tests the ACLs of nodes on a real ZooKeeper server that identifies clients by certificates. */
 class NodeRightsTest {
   private static final Duration SESSION = Duration.ofSeconds(30);
   private static final Duration TIMEOUT = Duration.ofSeconds(90);
@@ -94,7 +94,7 @@ class NodeRightsTest {
     void with(ZooKeeper client) throws Exception;
   }
 
-  /** Runs an action as a client with the certificate, without the control plane's code. */
+  /** Runs an action as a client with this certificate, without the control plane's code. */
   private void as(String name, Work work) throws Exception {
     CountDownLatch connected = new CountDownLatch(1);
     try (ZooKeeperTls tls = new ZooKeeperTls(tls(name));
@@ -131,7 +131,7 @@ class NodeRightsTest {
     leadership.led().get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
   }
 
-  /** Checks that a client may do nothing with the existing nodes. */
+  /** Checks that a client has no rights on the existing nodes. */
   private static void hasNoRights(ZooKeeper client) throws Exception {
     List<String> paths =
         List.of(
@@ -242,7 +242,7 @@ class NodeRightsTest {
     refused("list /tapline", any -> any.getChildren("/tapline", false), client);
   }
 
-  /** Starts Flink's client with the settings of job managers. */
+  /** Starts Flink's client with the settings that job managers use. */
   private void flinkStarts() throws Exception {
     try (ZooKeeperTls tls = new ZooKeeperTls(tls("flink"))) {
       ZKClientConfig settings = tls.settings();

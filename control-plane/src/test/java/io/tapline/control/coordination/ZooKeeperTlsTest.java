@@ -33,7 +33,7 @@ class ZooKeeperTlsTest {
     authority.sign("own", "DNS:own");
     Certificates.authority(folder, "other").sign("stranger", "DNS:own");
     server = new SecureZooKeeper(folder, "zookeeper", authority.file());
-    // This also shows that the server answers permitted clients.
+    // This connection also proves that the server answers permitted clients.
     try {
       connect("localhost", tls("own"), TIMEOUT).close();
     } catch (PipelineException e) {

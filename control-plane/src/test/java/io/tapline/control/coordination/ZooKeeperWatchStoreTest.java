@@ -30,7 +30,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests a takeover of watches with a real ZooKeeper server and a real node. */
+/** Tests how a new leader takes over watches, with a real ZooKeeper server and a real node. */
 class ZooKeeperWatchStoreTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
@@ -73,7 +73,10 @@ class ZooKeeperWatchStoreTest {
     return evaluation(drill, watch).evaluates();
   }
 
-  /** A node that answers late begins with a gap. */
+  /**
+   * Returns the gaps in a watch's coverage. If its node answers late, there is one at the
+   * beginning.
+   */
   private static List<Coverage.Gap> gaps(DrillService drill, String watch) {
     return evaluation(drill, watch).coverage().gaps();
   }
@@ -110,7 +113,7 @@ class ZooKeeperWatchStoreTest {
     return records;
   }
 
-  /** Many watches don't fit into one transaction. */
+  /** Tests more watches than fit into one transaction. */
   @Test
   void newWatchesAreStoredAllOrNone() throws Exception {
     List<WatchRecord> records = records(4096);
@@ -125,7 +128,8 @@ class ZooKeeperWatchStoreTest {
           .removeAll(records.subList(3, 4096).stream().map(WatchRecord::id).toList());
       oldStore.watchStore().removeWatch("watch_2");
       assertThat(oldStore.watchStore().watches()).isEqualTo(records.subList(0, 2));
-      // A control plane ended while it stored watches 2 to 4, and had stored one.
+      // Simulates a control plane that ended while it stored watches 2 to 4, after it had stored
+      // one of them.
       oldStore.put(
           "/watches-unfinished", "[\"watch_2\", \"watch_3\", \"watch_4\"]".getBytes(UTF_8));
       oldStore.watchStore().put(records.get(3));

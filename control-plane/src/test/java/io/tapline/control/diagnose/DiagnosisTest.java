@@ -20,11 +20,14 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Compares the diagnoses of ns-3's traces with ns-3's ground truth. */
+/** Compares the diagnoses of ns-3 traces with ns-3's ground truth. */
 class DiagnosisTest {
   private static final long SECOND_NS = 1_000_000_000;
 
-  /** A retransmission that was lost again, or that no packet follows, is undetectable. */
+  /**
+   * Minimum share of losses to detect. A retransmission that is lost again, or is the last packet,
+   * is undetectable.
+   */
   private static final double MOSTLY = 0.7;
 
   @TempDir Path folder;
@@ -166,7 +169,7 @@ class DiagnosisTest {
     }
   }
 
-  /** Starts loss tracking before the packets arrive. */
+  /** Starts loss tracking before the packets are sent. */
   private static LossReport losses(TracedNodes nodes) throws Exception {
     DiagnosisService diagnosis = new DiagnosisService(nodes.drill());
     String watch = diagnosis.track(0, 0);
@@ -184,7 +187,7 @@ class DiagnosisTest {
   }
 
   /**
-   * Expects that, at that switch, no flow is diagnosed with more losses than it had, and that the
+   * Expects that no flow is diagnosed with more losses at the switch than it had, and that the
    * diagnosis explains most losses.
    */
   private static void expectLosses(Finding finding, JsonNode truth) {

@@ -12,7 +12,7 @@ class QueueDiagnosisTest {
 
   private final QueueDiagnosis diagnosis = new QueueDiagnosis("s1:2", 0, 0);
 
-  /** Returns an event of a burst that lasted 10 ms. */
+  /** Returns an event for a burst that lasted 10 ms. */
   private static ObjectNode event(long beginNs, String client, String server, double share) {
     ObjectNode event = new ObjectMapper().createObjectNode().put("parser", "queue_burst");
     event.put("src_ip", client).put("src_port", 4000).put("dst_ip", server).put("dst_port", 80);
@@ -102,7 +102,7 @@ class QueueDiagnosisTest {
         .contains("10.0.0.1:4000 > 10.0.1.1:80 (18 %)", "10.0.0.5:4000 > 10.0.1.5:80 (18 %)");
   }
 
-  /** Returns an event of a flow whose packets waited. */
+  /** Returns an event for a flow whose packets were delayed. */
   private static ObjectNode waited(String client, double share, long packets, long waitedMs) {
     ObjectNode event = event(BEGIN, client, "10.0.0.9", share);
     event

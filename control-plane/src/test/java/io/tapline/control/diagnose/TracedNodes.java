@@ -23,8 +23,8 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A {@code tapline-multilog} for each receiving host of an experiment of sim/packets. Packets
- * arrive through a pipe, so the test can send them after the definitions that must see them.
+ * Runs a {@code tapline-multilog} node for each receiving host of an experiment of sim/packets.
+ * Packets arrive through a pipe, so the test can send them after it has defined what must see them.
  */
 public final class TracedNodes implements AutoCloseable {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
@@ -58,7 +58,7 @@ public final class TracedNodes implements AutoCloseable {
     return new NodeAddress(host, "unix:" + folder.resolve(host + ".sock"));
   }
 
-  /** Returns each node as "NAME=ADDRESS", for a server's command line. */
+  /** Returns each node as "NAME=ADDRESS", the form of a server's command line. */
   public List<String> addresses() {
     return hosts().stream().map(host -> host + "=" + address(host).target()).toList();
   }
@@ -99,7 +99,7 @@ public final class TracedNodes implements AutoCloseable {
     command.add(ROOT.resolve("build/bin/tapline-multilog").toString());
     command.addAll(List.of("--pcap", pipe(host).toString(), "--node", host));
     command.addAll(List.of("--listen", address(host).target(), "--memory-mib", "64"));
-    // With one writer, no retransmission is seen before the packets that precede it.
+    // With a single writer, no retransmission is seen before the packets that precede it.
     command.addAll(List.of("--telemetry-hops", "5", "--writers", "1"));
     nodes.put(
         host,
@@ -122,7 +122,7 @@ public final class TracedNodes implements AutoCloseable {
     return drill;
   }
 
-  /** Sends all packets; returns when each node has received its packets. */
+  /** Sends all packets; returns once each node has received its packets. */
   public void play() throws Exception {
     for (String host : hosts()) {
       try (OutputStream pipe = Files.newOutputStream(pipe(host))) {

@@ -128,7 +128,7 @@ class DrillServiceTest {
     }
   }
 
-  /** Tests aggregates for which a node's number is not enough. */
+  /** Tests aggregates that can't be merged from the nodes' results alone. */
   @Test
   void statesOfSeveralNodesAreMerged() throws Exception {
     List<ObjectNode> rows = both.headers(all("")).rows();
@@ -196,7 +196,7 @@ class DrillServiceTest {
         .isEqualTo(rows.size());
   }
 
-  /** If both ends of the packets are known, only their hosts are asked. */
+  /** Tests that only the hosts at both ends are queried if the filter determines these. */
   @Test
   void queriesOnlyHostsThatMayHaveSeenThePackets() throws Exception {
     ObjectNode row = both.headers(all("dst_port == 80")).rows().get(0);
@@ -267,7 +267,10 @@ class DrillServiceTest {
         .hasMessageContaining("--multilog");
   }
 
-  /** One node was killed, one accepts connections but does not answer, one does not speak gRPC. */
+  /**
+   * Tests one node that was killed, one that accepts connections but does not answer, and one that
+   * does not speak gRPC.
+   */
   @Test
   void silentNodesAreNamedAndTheOthersAnswer() throws Exception {
     NodeProcess dead =
@@ -308,8 +311,8 @@ class DrillServiceTest {
   }
 
   /**
-   * Coordinators that are killed at any point leave no node frozen, since nodes detect the broken
-   * stream, and a snapshot that they disturb is retried.
+   * Tests coordinators that are killed at any point. Nodes detect the broken stream, so they do not
+   * stay frozen, and a snapshot that was disturbed is retried.
    */
   @Test
   void aKilledCoordinatorFreezesNoNode() throws Exception {
@@ -342,7 +345,7 @@ class DrillServiceTest {
     long ask() throws DrillException;
   }
 
-  /** Retries a query that another coordinator's freeze refuses. */
+  /** Retries a query that fails because another coordinator has frozen the node. */
   private static long eventually(Question question) throws Exception {
     while (true) {
       try {
@@ -353,7 +356,7 @@ class DrillServiceTest {
     }
   }
 
-  /** A freeze of a minute ends early, with the stream that started it. */
+  /** Tests a freeze of a minute: it ends early, with the stream that started it. */
   @Test
   void aFreezeEndsWithItsStream() throws Exception {
     NodeClient otherNode = new NodeClient(second.address(), NodeAccess.LOCAL);
@@ -366,7 +369,7 @@ class DrillServiceTest {
     assertThat(eventually(() -> count(both, ""))).isPositive();
   }
 
-  /** The freeze of a live coordinator that never unfreezes expires. */
+  /** Tests a live coordinator that never unfreezes the node. */
   @Test
   void aFreezeExpiresIfNoCoordinatorEndsIt() throws Exception {
     try (NodeClient otherNode = new NodeClient(first.address(), NodeAccess.LOCAL)) {

@@ -14,12 +14,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 
 /**
- * A real node whose packets the test writes to a named pipe. A node holds rows until their batch is
- * full as long as more packets may arrive. On a pipe more may always arrive, so the test sends
- * whole batches.
+ * A real node whose packets the test writes to a named pipe. While more packets may arrive, which
+ * is always the case with a pipe, a node holds rows back until their batch is full. So the test
+ * sends whole batches.
  */
 final class FedNode implements AutoCloseable {
-  /** The node's batch (row_ring.h). */
+  /** The node's batch size (row_ring.h). */
   static final int BATCH = 256;
 
   private static final int PACKET_BYTES = 40;
@@ -33,7 +33,7 @@ final class FedNode implements AutoCloseable {
   private final NodeProcess process;
   private final OutputStream pipe;
 
-  /** The test's client, in addition to the coordinator's. */
+  /** The test's own client; the coordinator has another one. */
   private final NodeClient client;
 
   private long sent;
@@ -55,7 +55,7 @@ final class FedNode implements AutoCloseable {
     return client;
   }
 
-  /** Returns the header of a pcap file with nanosecond times and IP without a link header. */
+  /** Returns the header of a pcap file with nanosecond timestamps and raw IP packets. */
   private static byte[] fileHeader() {
     return ByteBuffer.allocate(24)
         .order(ByteOrder.LITTLE_ENDIAN)
@@ -68,7 +68,7 @@ final class FedNode implements AutoCloseable {
         .array();
   }
 
-  /** Makes the node append a batch. */
+  /** Sends a batch of packets, which the node appends. */
   void append() throws Exception {
     ByteBuffer packets = ByteBuffer.allocate(BATCH * (16 + PACKET_BYTES));
     for (int i = 0; i < BATCH; i++) {
@@ -83,8 +83,8 @@ final class FedNode implements AutoCloseable {
   }
 
   /**
-   * Returns true if readers can see everything that was appended, which they can't while the node
-   * is frozen.
+   * Returns true if readers see everything that was appended, which is never the case while the
+   * node is frozen.
    */
   boolean showsAll() throws Exception {
     AggregateReply reply = Snapshots.result(client.aggregate(COUNT, Duration.ofSeconds(30)));

@@ -12,7 +12,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests a restricted caller's filter, for nodes that accept trees and for those that don't. */
+/**
+ * Tests a restricted caller's filter for nodes that accept condition trees and for nodes that
+ * don't.
+ */
 class HeaderFilterTest {
   private static final Scope SCOPE =
       new Scope(

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests real nodes that appear and disappear with leases. */
+/** Tests real nodes that come and go with their agents' leases. */
 class LeasedNodesTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
@@ -73,7 +73,7 @@ class LeasedNodesTest {
     }
   }
 
-  /** A node may appear before or after the watch, or return. */
+  /** Tests nodes that appear before or after the watch, or return. */
   @Test
   void aNewNodeReceivesAllWatches() throws Exception {
     try (DrillService drill = new DrillService(List.of())) {
@@ -100,7 +100,7 @@ class LeasedNodesTest {
     }
   }
 
-  /** Each host gets its share of a threshold on the total of all hosts. */
+  /** Tests a threshold on the total of all hosts, of which each host gets a share. */
   @Test
   void sharesBecomeSmallerWithEachNode() throws Exception {
     try (DrillService drill = new DrillService(List.of())) {
@@ -177,7 +177,9 @@ class LeasedNodesTest {
     }
   }
 
-  /** An agent's claims about itself are not trusted. */
+  /**
+   * Tests the addresses that agents report, since an agent's claims about itself are not trusted.
+   */
   @Test
   void invalidAndDisallowedAddressesAreNotQueried() throws Exception {
     try (DrillService drill = new DrillService(List.of(first.address()))) {

@@ -21,9 +21,9 @@ import java.util.function.IntFunction;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Tests watches whose queries end; MonitorWatchTest runs real queries. */
+/** Tests the queries of watches with simulated queries; MonitorWatchTest runs real ones. */
 class MonitorWatchesTest {
-  /** Runs one query per watch until the test ends it. */
+  /** Simulates one query per watch, which runs until the test ends it. */
   private static final class Queries implements MonitorWatches.Runs {
     private final Map<String, MonitorWatches.End> ended = new HashMap<>();
     private final Set<String> followed = new HashSet<>();
@@ -180,7 +180,8 @@ class MonitorWatchesTest {
     monitors.runIn(queries);
     start(kept);
     start(lost);
-    // The next server follows none, and one query ended with the previous server.
+    // The next server follows no queries yet, and one query ended together with the previous
+    // server.
     queries.followed.clear();
     queries.ended.put("web-2", new MonitorWatches.End(false, "its query was stopped"));
     alerts.clear();

@@ -84,7 +84,7 @@ class NodeAccessTest {
     return new DrillRequest("", 0, 0, 0, List.of());
   }
 
-  /** Returns why access is refused, and verifies that a query fails with the same reason. */
+  /** Returns the reason why access is refused. Verifies that queries fail for the same reason. */
   private static String error(NodeProcess process, NodeAccess access) {
     try (DrillService drill = drill(process, access)) {
       DrillService.NodeState state = drill.states().get(0);
@@ -154,7 +154,7 @@ class NodeAccessTest {
     }
   }
 
-  /** Uses tokens, too, to show that one of the two does not suffice. */
+  /** Tests certificates together with tokens, to show that one of the two does not suffice. */
   @Test
   void aNodeMayAcceptOnlyTheControlPlanesCertificate() throws Exception {
     Certificates controls = Certificates.authority(folder, "controls");
@@ -208,7 +208,7 @@ class NodeAccessTest {
     return NodeAccess.tls(own, file);
   }
 
-  /** Checks every call in the description of the node's service. */
+  /** Makes every call that the node's service description lists, and expects it to be refused. */
   private static void everyCallIsRefused(NodeProcess node) throws Exception {
     NodeAccess access = certified("another-role", TOKEN);
     ManagedChannel connection =

@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** A {@code tapline-multilog} process over a capture file, listening on a Unix socket. */
+/** A {@code tapline-multilog} process that reads a capture file and listens on a Unix socket. */
 public final class NodeProcess implements AutoCloseable {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
@@ -33,7 +33,7 @@ public final class NodeProcess implements AutoCloseable {
     return ROOT.resolve("testbed/captures").resolve(name);
   }
 
-  /** Starts a node and waits until every packet of the capture is in its log. */
+  /** Starts a node and waits until its log contains every packet of the capture. */
   static NodeProcess start(Path folder, String name, Path capture, String... settings)
       throws Exception {
     NodeProcess node = launch(folder, name, capture, settings);
@@ -48,7 +48,7 @@ public final class NodeProcess implements AutoCloseable {
     return launchAt(folder, address, capture, settings);
   }
 
-  /** Restarts the node in another folder. */
+  /** Starts a node at a given address, which may be that of an earlier node. */
   static NodeProcess launchAt(Path folder, NodeAddress address, Path capture, String... settings)
       throws IOException {
     Path log = folder.resolve(address.name() + ".log");
@@ -77,7 +77,7 @@ public final class NodeProcess implements AutoCloseable {
     }
   }
 
-  /** Waits until every packet of the capture is in its log. */
+  /** Waits until the node's log contains every packet of the capture. */
   void awaitRows(NodeAccess access) throws Exception {
     Instant end = Instant.now().plus(TIMEOUT);
     try (DrillService drill = new DrillService(List.of(address), name -> List.of(), access)) {
@@ -101,7 +101,7 @@ public final class NodeProcess implements AutoCloseable {
     }
   }
 
-  /** Returns its standard error. */
+  /** Returns the node's standard error. */
   String log() {
     return read(log);
   }

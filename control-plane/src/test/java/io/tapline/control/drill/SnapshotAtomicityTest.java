@@ -31,9 +31,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests the coordinator's causality with real nodes: a chain of batches, each appended to a node
- * only once the previous one is visible at another node. A snapshot is consistent if it contains a
- * prefix of the chain.
+ * Tests causal consistency of the coordinator's snapshots with real nodes. A chain of batches is
+ * appended to the nodes: each batch only once the previous one is visible at its node. A snapshot
+ * is consistent if it contains a prefix of the chain.
  */
 class SnapshotAtomicityTest {
   private static final int NODES = 3;
@@ -63,7 +63,7 @@ class SnapshotAtomicityTest {
     }
   }
 
-  /** Connects the coordinator to a node; each command passes through the operator. */
+  /** Connects the coordinator to a node. Each command to the node passes through {@code before}. */
   private void connect(FedNode node, UnaryOperator<SnapshotCommand> before) {
     ClientInterceptor interceptor =
         new ClientInterceptor() {
@@ -89,7 +89,7 @@ class SnapshotAtomicityTest {
                 .build()));
   }
 
-  /** A chain of batches over the nodes, in an irregular order. */
+  /** A chain of batches, appended to the nodes in an irregular order. */
   private final class Chain {
     private final AtomicBoolean over = new AtomicBoolean();
     private final CompletableFuture<Void> end = CompletableFuture.runAsync(this::write, this::run);
@@ -117,7 +117,10 @@ class SnapshotAtomicityTest {
       }
     }
 
-    /** Returns the number of rows that each node has of a chain's prefix. */
+    /**
+     * Returns, for each node, the number of rows that it has of the chain's first {@code rows}
+     * rows.
+     */
     private static List<Long> beginning(long rows) {
       Random order = order();
       long[] counts = new long[NODES];
@@ -133,7 +136,7 @@ class SnapshotAtomicityTest {
     }
   }
 
-  /** Returns the number of the chain's rows on each node in the snapshot. */
+  /** Returns, for each node, the number of the chain's rows in the snapshot. */
   private static List<Long> counts(SnapshotVector snapshot) {
     return snapshot.tails().values().stream()
         .map(tails -> tails.getRowsList().stream().mapToLong(Long::longValue).sum() - FedNode.BATCH)
@@ -144,7 +147,7 @@ class SnapshotAtomicityTest {
   void noEffectIsSeenWithoutItsCause() throws Exception {
     Random delays = new Random(1);
     for (FedNode node : nodes) {
-      // A slow network: commands reach the nodes at very different times.
+      // Simulates a slow network, in which commands reach the nodes at very different times.
       connect(
           node,
           command -> {
@@ -169,7 +172,7 @@ class SnapshotAtomicityTest {
     assertThat(changes).as("snapshots between which the chain grew").isGreaterThan(TRIALS / 4);
   }
 
-  /** If one node's freeze expires early, the tails are not from the same moment. */
+  /** Tests a node whose freeze expires early, so that the tails are not from the same moment. */
   @Test
   void aSnapshotWithAnExpiredFreezeIsRetried() throws Exception {
     AtomicInteger freezes = new AtomicInteger();
@@ -200,7 +203,7 @@ class SnapshotAtomicityTest {
         .build();
   }
 
-  /** Waits until another coordinator may freeze the node. */
+  /** Waits until another coordinator can freeze the node. */
   private static void awaitThawed(FedNode node) {
     SnapshotAnswer response;
     do {

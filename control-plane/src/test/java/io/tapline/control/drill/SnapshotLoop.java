@@ -2,7 +2,7 @@ package io.tapline.control.drill;
 
 import java.util.List;
 
-/** A coordinator in a separate process that takes snapshots of a node until it is killed. */
+/** A coordinator that takes snapshots of a node in a separate process until it is killed. */
 final class SnapshotLoop {
   private SnapshotLoop() {}
 

@@ -18,7 +18,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests two real nodes that each get the bundled capture when the test sends it. */
+/**
+ * Tests watches on the total of two real nodes, which receive the bundled capture when the test
+ * sends it.
+ */
 class TogetherWatchTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final long SECOND_NS = 1_000_000_000;
@@ -36,7 +39,7 @@ class TogetherWatchTest {
     }
     drill = new DrillService(nodes.stream().map(NodeProcess::address).toList());
     await(() -> drill.states().stream().allMatch(node -> node.description() != null));
-    // Alerts of a node to which no server is attached are lost.
+    // Alerts are lost while no server is attached to their node.
     await(() -> drill.watches().hears("h1") && drill.watches().hears("h2"));
   }
 
@@ -77,7 +80,10 @@ class TogetherWatchTest {
         .toList();
   }
 
-  /** In the capture's busiest second, one client sends 117 packets. */
+  /**
+   * Tests a threshold that only the total exceeds: in the capture's busiest second, one client
+   * sends 117 packets.
+   */
   @Test
   void aTotalAboveTheThresholdIsFound() throws Exception {
     String together = add("COUNT > 200", true, List.of());
@@ -110,7 +116,7 @@ class TogetherWatchTest {
           String when = "SUM " + comparison + " " + threshold;
           SharedThreshold wholeThreshold = SharedThreshold.parse(when, sum);
           SharedThreshold share = SharedThreshold.parse(wholeThreshold.share(nodes), sum);
-          // The maximum total with no node above its share.
+          // The largest total at which no node exceeds its share.
           int max = 0;
           while (!share.holds(max + 1)) {
             max++;

@@ -24,8 +24,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests watches of consecutive services with the same file, on a real node whose packets the test
- * sends through a pipe.
+ * Tests watches of consecutive services that use the same file, on a real node whose packets the
+ * test sends through a pipe.
  */
 class WatchRestartTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
@@ -48,7 +48,7 @@ class WatchRestartTest {
   @AfterEach
   void stop() throws Exception {
     end();
-    // A node that still waits for its pipe needs a writer before it can be closed.
+    // A node that is still waiting for its pipe needs a writer before the pipe can be closed.
     node.kill();
   }
 
@@ -175,7 +175,7 @@ class WatchRestartTest {
     assertThat(settled()).noneMatch(Alert::replayed);
   }
 
-  /** The node does not answer yet. */
+  /** Starts a service while the node does not answer yet. */
   private void lead() throws Exception {
     store = new FileWatchStore(folder.resolve("watches.json"));
     drill =
@@ -216,7 +216,7 @@ class WatchRestartTest {
     assertThat(settled()).isNotEmpty();
   }
 
-  /** A server may crash after it has defined a part of a watch. */
+  /** Tests a server that crashes after it has defined part of a watch. */
   @Test
   void aPartlyInstalledWatchIsCompleted() throws Exception {
     String name = drill.watches().add(watch("dst_port == 80", "COUNT > 5"), HOLDER);
@@ -262,7 +262,7 @@ class WatchRestartTest {
     WatchRecord ended = drill.watches().records().get(webs);
     assertThat(ended.isActive()).isFalse();
     assertThat(ended.reason()).isEqualTo("its token was revoked, or has expired");
-    // While the server runs, the token's subnets change and no longer cover the watch's.
+    // While the server runs, the token's subnets change and no longer cover the watch.
     Files.writeString(file, "tokens:\n" + format.formatted("db", "analyst", "10.0.2.0/24", db));
     Await.until("it ends", TIMEOUT, () -> !drill.watches().records().get(dbs).isActive());
     assertThat(drill.watches().records().get(dbs).reason()).contains("no longer permits it");

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The place where a watch runs, by its condition. */
+/** Tests whether a watch's condition makes it run in a monitor or in the nodes. */
 class WatchRunTest {
   @ParameterizedTest
   @CsvSource(

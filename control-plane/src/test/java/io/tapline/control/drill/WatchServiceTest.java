@@ -34,14 +34,14 @@ class WatchServiceTest {
     node = NodeProcess.launch(folder, "h1", pipe);
     drill = new DrillService(List.of(node.address()));
     await(() -> drill.states().get(0).description() != null);
-    // Alerts of a node to which no server is attached are lost.
+    // Alerts are lost while no server is attached to their node.
     await(() -> drill.watches().hears("h1"));
   }
 
   @AfterEach
   void stop() throws Exception {
     drill.close();
-    // A node that still waits for its pipe needs a writer before it can be closed.
+    // A node that is still waiting for its pipe needs a writer before the pipe can be closed.
     node.kill();
   }
 
@@ -106,7 +106,7 @@ class WatchServiceTest {
       await(() -> next.states().get(0).description() != null);
       assertThat(next.watches().hears("h1")).as("it follows").isFalse();
       assertThat(defined()).containsExactly(first);
-      // The new service knows the nodes but has not read their watches yet.
+      // The new service knows the nodes, but has not read their watches yet.
       next.watches().lead(WatchStore.memory());
       String second = next.watches().add(watch("dst_port == 9", "COUNT > 5", "src_ip"));
       await(() -> defined().equals(List.of(second)) && next.watches().hears("h1"));
@@ -145,7 +145,10 @@ class WatchServiceTest {
     assertThat(drill.states().get(0).description().getDefinitionsList()).isEmpty();
   }
 
-  /** A killed node has lost its watches; a killed server has left watches behind. */
+  /**
+   * Tests a node that lost its watches when it was killed, and watches that a killed server left
+   * behind.
+   */
   @Test
   void aReconnectedNodeIsBroughtUpToDate() throws Exception {
     String kept = drill.watches().add(watch("dst_port == 80", "COUNT > 5"));

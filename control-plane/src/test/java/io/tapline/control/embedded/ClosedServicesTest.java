@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests the access of other users to the embedded services: tries each port on which this process
+ * Tests whether other users can access the embedded services, on each port on which this process
  * listens.
  */
 class ClosedServicesTest {
@@ -152,7 +152,10 @@ class ClosedServicesTest {
     }
   }
 
-  /** TCP ports on which this process listens: its sockets in proc(5), IPv4 and IPv6. */
+  /**
+   * Returns the TCP ports on which this process listens over IPv4 and IPv6, found through its
+   * sockets in proc(5).
+   */
   private static Set<Integer> listening() throws IOException {
     Set<String> own = new TreeSet<>();
     try (var descriptors = Files.newDirectoryStream(Path.of("/proc/self/fd"))) {

@@ -31,7 +31,7 @@ class EmbeddedPipelineTest {
     try (EmbeddedPipeline pipeline = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT)) {
       assertThat(pipeline.queries().services().ready()).isTrue();
       assertThat(pipeline.queries().list()).isEmpty();
-      // The pipeline's folder, and that of Kafka's metadata in memory.
+      // The pipeline's folder, and the folder in memory for Kafka's metadata.
       assertThat(folders()).hasSize(previousFolders.size() + 2);
       assertThat(children()).hasSize(childrenBefore.size() + 1);
     }
@@ -51,11 +51,11 @@ class EmbeddedPipelineTest {
 
   @Test
   void listensOnLoopbackOnly() throws Exception {
-    // A broker that another test abandoned still listens.
+    // A broker that another test abandoned may still be listening.
     List<String> previousListening = listening();
     try (EmbeddedPipeline pipeline = EmbeddedPipeline.start(OPTIONS, ProgressListener.SILENT)) {
       assertThat(pipeline.queries().services().ready()).isTrue();
-      // The broker's listeners for clients and controllers; Redis and Flink have no port.
+      // The broker listens for clients and for controllers; Redis and Flink have no ports.
       assertThat(listening()).hasSize(previousListening.size() + 2).containsOnly("127.0.0.1");
     }
   }
@@ -94,7 +94,7 @@ class EmbeddedPipelineTest {
   void aFailedBrokerIsNamedAndTheOthersAreStopped() throws Exception {
     List<Path> previousFolders = folders();
     List<Long> childrenBefore = children();
-    // No host has this address (RFC 5737): the broker can't listen there.
+    // No host has this address (RFC 5737), so the broker can't listen on it.
     EmbeddedOptions unreachable = at("192.0.2.1");
     assertThatThrownBy(() -> EmbeddedPipeline.start(unreachable, ProgressListener.SILENT))
         .isInstanceOf(PipelineException.class)
@@ -126,7 +126,7 @@ class EmbeddedPipelineTest {
     assertThat(children()).isEqualTo(childrenBefore);
   }
 
-  /** Options with more slots than Flink accepts. */
+  /** Returns options with more slots than Flink accepts. */
   private static EmbeddedOptions noFlink() {
     return options(OPTIONS.address(), Integer.MAX_VALUE / 2);
   }
@@ -156,7 +156,7 @@ class EmbeddedPipelineTest {
         maxQueries);
   }
 
-  /** Returns the folders of this process, on disk and in memory. */
+  /** Returns this process's folders, on disk and in memory. */
   private static List<Path> folders() throws Exception {
     String own = "tapline-%d-\\d+-\\d+-\\d+".formatted(ProcessHandle.current().pid());
     List<Path> folders = new ArrayList<>();

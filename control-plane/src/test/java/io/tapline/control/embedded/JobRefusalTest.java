@@ -34,7 +34,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A job that the broker refuses ends immediately with the reason, instead of restarting repeatedly.
+ * Tests that a job refused by the broker ends immediately with the reason, instead of restarting
+ * repeatedly.
  */
 class JobRefusalTest {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));

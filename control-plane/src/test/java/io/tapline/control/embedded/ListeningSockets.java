@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/** The addresses on which a process listens, read from /proc (proc_net(5)). */
+/** Finds the addresses on which a process listens, from /proc (proc_net(5)). */
 final class ListeningSockets {
   private static final String LISTEN = "0A";
 
@@ -21,7 +21,7 @@ final class ListeningSockets {
   /**
    * Returns the addresses of a process's listening TCP sockets.
    *
-   * @param process ID, or "self"
+   * @param process process ID, or "self"
    */
   static List<String> of(String process) throws IOException {
     Set<String> inodes = inodes(Path.of("/proc", process, "fd"));
@@ -51,7 +51,7 @@ final class ListeningSockets {
     return inodes;
   }
 
-  /** Words of 32 bits in host order, which is little-endian here. */
+  /** Decodes an address: words of 32 bits in host byte order, which is little-endian here. */
   private static String address(String hex) throws IOException {
     byte[] bytes = HexFormat.of().parseHex(hex);
     ByteBuffer words = ByteBuffer.wrap(bytes);

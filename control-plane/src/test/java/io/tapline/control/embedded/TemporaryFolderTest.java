@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class TemporaryFolderTest {
-  /** Larger than any process ID of Linux. */
+  /** Exceeds any process ID of Linux. */
   private static final long NO_PROCESS = 1L << 23;
 
   @TempDir Path parent;
@@ -61,7 +61,7 @@ class TemporaryFolderTest {
     assertThat(parent).isEmptyDirectory();
   }
 
-  /** A link that another user put into the folder is removed, not followed. */
+  /** Tests a link that another user put into the folder: it is removed, not followed. */
   @Test
   void doesNotFollowLinks(@TempDir Path elsewhere) throws Exception {
     Path precious = Files.writeString(elsewhere.resolve("precious"), "keep");

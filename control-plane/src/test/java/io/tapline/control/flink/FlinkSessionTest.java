@@ -22,7 +22,7 @@ import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.junit.jupiter.api.Test;
 
-/** Tests a session with a real job manager over its REST interface. */
+/** Tests a session cluster's REST interface with a real job manager. */
 class FlinkSessionTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(90);
 
@@ -118,7 +118,7 @@ class FlinkSessionTest {
     }
   }
 
-  /** Returns the state of its only vertex. */
+  /** Returns the state of the job's only vertex. */
   private static String state(URI cluster, JobID job) throws Exception {
     return new FlinkRest(cluster)
         .get("/jobs/" + job.toHexString())

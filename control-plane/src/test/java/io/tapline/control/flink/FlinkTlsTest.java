@@ -34,7 +34,7 @@ class FlinkTlsTest {
     return folder.resolve(name).toString();
   }
 
-  /** Returns TLS files that trust the job manager's authority. */
+  /** Returns TLS files that trust the authority of the job manager's certificate. */
   private TlsFiles tls(String name) {
     return new TlsFiles(file("flinks.pem"), file(name + ".pem"), file(name + ".key"));
   }
@@ -97,11 +97,12 @@ class FlinkTlsTest {
       int port = cluster.getRestAddress().get(TIMEOUT_S, TimeUnit.SECONDS).getPort();
       URI address = URI.create("https://localhost:" + port);
       assertThat(new FlinkRest(address, tls("own")).get("/overview").ok()).isTrue();
-      // This manager accepts no jars; only a client with the right certificate gets that response.
+      // This job manager accepts no jars, but only a client with the right certificate gets that
+      // response.
       Path jar = Files.createFile(folder.resolve("job.jar"));
       assertThatThrownBy(() -> new FlinkRest(address, tls("own")).upload(jar))
           .hasMessageContaining(REFUSED_BY_FLINK);
-      // The job manager's own certificate gives no rights as a client.
+      // The job manager's own certificate does not authorize a client.
       for (TlsFiles stranger :
           List.of(tls("monitor"), tls("flink"), tls("expired"), flinks.nobody())) {
         assertThatThrownBy(() -> new FlinkRest(address, stranger).get("/overview"))

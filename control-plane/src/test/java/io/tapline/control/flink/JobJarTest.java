@@ -14,10 +14,13 @@ import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A class loader with Tapline's classes only from the jar finds the job and all aggregates. */
+/**
+ * Tests that a class loader that gets Tapline's classes only from the jar finds the job and all
+ * aggregates.
+ */
 class JobJarTest {
 
-  /** Contains everything except Tapline, like a cluster's {@code lib}. */
+  /** A class loader of everything except Tapline, like a cluster's {@code lib}. */
   private static final class Lib extends ClassLoader {
     Lib() {
       super(JobJarTest.class.getClassLoader());

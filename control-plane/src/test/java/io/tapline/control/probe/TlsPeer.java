@@ -7,7 +7,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 
-/** A server that accepts TLS connections, reads a few bytes and closes them. */
+/** A server that accepts TLS connections, reads a few bytes and closes the connections. */
 public final class TlsPeer implements AutoCloseable {
   private final ServerSocket socket;
 
@@ -18,7 +18,7 @@ public final class TlsPeer implements AutoCloseable {
   /**
    * Starts a server.
    *
-   * @param files its certificate and key
+   * @param files the server's certificate and key
    */
   public static TlsPeer start(TlsFiles files) throws IOException {
     TlsPeer peer =

@@ -97,7 +97,7 @@ class QueryPlacementsTest {
     assertThat(placements.copiesFor("q")).isTrue();
     placements.release("q");
     assertThat(placements.copiesFor("q")).isFalse();
-    // A control plane that takes over keeps the hosts and marks.
+    // A control plane that takes over the query keeps its hosts and marks.
     assertThat(placements.reserveCopies("q", copies.queues(), Set.of())).isEqualTo(copies);
     assertThat(placements.reserveCopies("p", queues, Set.of("db")).refusal())
         .startsWith("no monitor sees both sides of the queue leaf1:leaf2");
@@ -191,7 +191,10 @@ class QueryPlacementsTest {
     }
   }
 
-  /** A query does not wait forever for a switch, but is incomplete until the switch confirms. */
+  /**
+   * Tests that a query does not wait forever for a switch, but is incomplete until the switch
+   * confirms.
+   */
   @Test
   void aLateConfirmationOfASwitchIsReported() throws Exception {
     QueryPlacements placements = new QueryPlacements(NETWORK, SwitchPorts.NONE, Duration.ZERO);

@@ -15,11 +15,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Tests the stored form of queries, which the previous version also reads and writes. */
+/**
+ * Tests the format in which queries are stored, which the previous version also reads and writes.
+ */
 class QueryRecordTest {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  /** A record of an earlier version, which stored step and state separately. */
+  /** A record written by an earlier version, which stored step and state separately. */
   private static final String STORED =
       """
       {"step":"%s","job":"0123456789abcdef0123456789abcdef","mirrored":true,"stopping":false,

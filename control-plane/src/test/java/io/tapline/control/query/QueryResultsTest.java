@@ -26,8 +26,8 @@ class QueryResultsTest {
   }
 
   /**
-   * When a server stops, at least as many queries as there are connections send requests
-   * simultaneously.
+   * Tests that reading the progress takes only one connection: when a server stops, at least as
+   * many queries as there are connections send requests simultaneously.
    */
   @Test
   void progressIsReadOverOneConnection() throws Exception {

@@ -27,8 +27,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * Tests queries on real servers with the real monitor: after every kind of end, only the results
- * remain.
+ * Tests queries on real servers with the real monitor. Regardless of how a query ends, only its
+ * results must remain.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class QueryServiceTest {
@@ -79,7 +79,7 @@ class QueryServiceTest {
     return queries.submit(QUERY, source, ProgressListener.SILENT);
   }
 
-  /** Returns the rows of a query with less than a page of windows. */
+  /** Returns the rows of a query that has less than a page of windows. */
   private List<JsonNode> rows(String id) {
     List<JsonNode> rows = new ArrayList<>();
     queries.results().windowsAfter(id, "").forEach(window -> window.rows().forEach(rows::add));
@@ -110,7 +110,7 @@ class QueryServiceTest {
     return children;
   }
 
-  /** Returns this process's pipeline files with the prefix that are not being deleted. */
+  /** Returns this process's pipeline files that have the prefix and are not being deleted. */
   private static List<Path> files(String prefix) throws IOException {
     Path folder = Path.of(System.getProperty("java.io.tmpdir"));
     try (Stream<Path> all = Files.walk(folder, 2)) {
@@ -184,7 +184,7 @@ class QueryServiceTest {
     assertThat(writtenInfo.error()).isNotEmpty().isEqualTo(shownInfo.error());
   }
 
-  /** Debian calls the server's file redis-check-rdb. */
+  /** Sends a signal to the Redis server, whose executable is called redis-check-rdb in Debian. */
   private static void signalRedis(String signal) throws Exception {
     List<ProcessHandle> servers =
         ProcessHandle.current()
@@ -203,7 +203,7 @@ class QueryServiceTest {
     assertThat(queries.awaitEnd(id).state()).isEqualTo(QueryState.STOPPED);
   }
 
-  /** A monitor that has just been started does not handle signals yet. */
+  /** Tests monitors that have just been started, and do not handle signals yet. */
   @Test
   void aQueryCanBeStoppedWhileItsMonitorStarts() throws Exception {
     for (int delayMs = 0; delayMs < 100; delayMs += 4) {

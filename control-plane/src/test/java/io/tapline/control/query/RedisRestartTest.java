@@ -23,7 +23,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Jedis;
 
-/** Tests a query whose Redis, which has users, is restarted empty while it runs. */
+/**
+ * Tests a query whose Redis server, which has users, restarts without data while the query runs.
+ */
 class RedisRestartTest {
   private static final String QUERY =
       "PARSE http_get FROM * TO * LIMIT 90s SAMPLE * PROCESS (group-count: group=method, w=1s)";

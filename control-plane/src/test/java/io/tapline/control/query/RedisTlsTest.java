@@ -16,7 +16,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests a real Redis that requires TLS and client certificates. */
+/** Tests a real Redis server that requires TLS and client certificates. */
 class RedisTlsTest {
   private static final long DEADLINE_NS = 30_000_000_000L;
 

@@ -34,7 +34,7 @@ class TrafficCollectorsTest {
     return plan.build();
   }
 
-  /** Returns an agent with these taps, as SWITCH or SWITCH:PORT. */
+  /** Returns an agent with these taps, each given as SWITCH or SWITCH:PORT. */
   private static AgentState agent(String name, boolean isUp, String... taps) {
     List<AgentTap> all =
         Stream.of(taps)
@@ -99,7 +99,10 @@ class TrafficCollectorsTest {
     assertThat(TrafficCollectors.traffic(placedPlan)).isEqualTo(traffic);
   }
 
-  /** A host outside the network may die; queries placed in the network are unaffected. */
+  /**
+   * Tests the death of a host outside the network, which must not affect queries placed in the
+   * network.
+   */
   @Test
   void trafficIsCopiedUntilItsQueryIsReleased() {
     String yaml =

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests the agents' port if it requires a token and a certificate that names the host. */
+/** Tests the agents' port with a required token and a required certificate that names the host. */
 class AgentAccessTest {
   private static final Path PROGRAMS =
       Path.of(System.getProperty("tapline.root", "..")).resolve("build/bin");
@@ -98,7 +98,7 @@ class AgentAccessTest {
     return folder.resolve(name).toString();
   }
 
-  /** Returns the status of the start of an agent's lease, OK if it is granted. */
+  /** Requests an agent's lease and returns the resulting status: OK if the lease is granted. */
   private static Status lease(String certificate, String token, String agent) throws Exception {
     TlsChannelCredentials.Builder credentials =
         TlsChannelCredentials.newBuilder().trustManager(controls.file().toFile());
@@ -175,7 +175,7 @@ class AgentAccessTest {
   @Test
   void missingExpiredAndOtherRolesCertificatesAreRejected() throws Exception {
     assertThat(lease("", TOKEN, "h1").getCode()).isEqualTo(Code.UNAVAILABLE);
-    // Java's client sends no certificate if the server does not list its authority.
+    // Java's client sends no certificate unless the server lists the certificate's authority.
     assertThat(lease("h1-of-another-role", TOKEN, "h1").getCode()).isEqualTo(Code.UNAVAILABLE);
     try (AuditLines audit = new AuditLines()) {
       assertThat(lease("h5-expired", TOKEN, "h5").getCode()).isEqualTo(Code.UNAVAILABLE);

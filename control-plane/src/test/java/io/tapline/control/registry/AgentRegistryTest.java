@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Simulated agents join, leave and are refused. */
+/** Tests simulated agents that join, leave and are refused. */
 class AgentRegistryTest extends LiveRegistry {
   @Test
   void anAgentReportsItsTaps() throws Exception {
@@ -90,7 +90,7 @@ class AgentRegistryTest extends LiveRegistry {
       Thread.sleep(20);
       state = awaitUp("h1", true);
     }
-    // The host's clock is 5 s ahead; it seems to respond without delay.
+    // The host's clock is 5 s ahead, and the host seems to respond without delay.
     assertThat(state.clock().offsetNs() - 5_000_000_000L)
         .isBetween(-state.clock().errorNs(), state.clock().errorNs());
     assertThat(state.cores()).isEqualTo(4);

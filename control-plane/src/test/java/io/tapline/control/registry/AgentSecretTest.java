@@ -19,7 +19,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests a real agent and the real monitor that it starts. */
+/** Tests the secrets of a real agent and of the real monitor that it starts. */
 class AgentSecretTest {
   private static final Path PROGRAMS =
       Path.of(System.getProperty("tapline.root", "..")).resolve("build/bin");
@@ -30,7 +30,7 @@ class AgentSecretTest {
 
   private record ObservedAgent(String commandLine, String keys) {}
 
-  /** Returns the agent's child, once it is the monitor. */
+  /** Returns the agent's child process once it runs the monitor. */
   private static Optional<ObservedAgent> monitor(Process agent) {
     return agent.children().flatMap(child -> seen(child.pid()).stream()).findFirst();
   }
@@ -79,14 +79,14 @@ class AgentSecretTest {
         assertThat(monitor.commandLine()).doesNotContain(FLOWS, TEXTS);
         assertThat(monitor.keys()).isEqualTo(FLOWS + "\n" + TEXTS + "\n");
       } finally {
-        // A clean shutdown, which also ends its monitor.
+        // Shuts the agent down cleanly, which also ends its monitor.
         agent.destroy();
         agent.waitFor();
       }
     }
   }
 
-  /** Another test covers the events of the query. */
+  /** Ignores the query's events, which another test covers. */
   private static final class IgnoredEvents implements AssignmentEvents {
     @Override
     public void lost(String reason) {}

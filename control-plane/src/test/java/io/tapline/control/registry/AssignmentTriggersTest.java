@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Changes of a running query's triggers, with simulated agents. */
+/** Tests changes to a running query's triggers with simulated agents. */
 class AssignmentTriggersTest extends LiveRegistry {
   private final RecordedEvents events = new RecordedEvents();
 
@@ -29,7 +29,7 @@ class AssignmentTriggersTest extends LiveRegistry {
     return new TriggerSet(version, triggers);
   }
 
-  /** Connects an agent to which the query is assigned, with triggers 0 to 2 as version 1. */
+  /** Connects an agent, and assigns it the query with triggers 0 to 2 as version 1. */
   private Peer running() throws Exception {
     Peer peer = peer("h1", 1);
     registry.assign("h1", "q", 3, PLAN, events);

@@ -12,7 +12,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Simulated agents run the assignments of queries. */
+/** Tests query assignments that simulated agents run. */
 class AssignmentsTest extends LiveRegistry {
   @Test
   void anAssignmentPassesThroughAllStates() throws Exception {
@@ -47,7 +47,7 @@ class AssignmentsTest extends LiveRegistry {
     livesOnce(peer);
   }
 
-  /** Returns the command that assigned it. */
+  /** Assigns a query, lets it run to its end, and returns the command that assigned it. */
   private AgentCommand livesOnce(Peer peer) throws Exception {
     RecordedEvents events = new RecordedEvents();
     assertThat(registry.assign("h1", "q", 3, PLAN, events)).isTrue();
@@ -85,7 +85,7 @@ class AssignmentsTest extends LiveRegistry {
     assertThat(events.words).isEmpty();
   }
 
-  /** An agent that reconnects may have missed the switches' confirmation. */
+  /** Tests an agent that reconnects, since it may have missed the switches' confirmation. */
   @Test
   void reportsCopyingForTheAssignedEpochAndAfterReconnecting() throws Exception {
     Peer first = peer("h1", 1);

@@ -21,7 +21,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
-/** A registry for simulated agents, which connect to it as real ones do. */
+/** A registry for simulated agents, which connect to it in the same way as real agents. */
 abstract class LiveRegistry {
   static final long TERM = 100;
   static final HashKeys KEYS =

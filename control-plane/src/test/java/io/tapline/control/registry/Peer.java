@@ -18,7 +18,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** An agent that answers probes, unless disabled, and records everything else that it receives. */
+/** A simulated agent. It answers probes, unless disabled, and records all other commands. */
 final class Peer implements StreamObserver<AgentCommand> {
   final BlockingQueue<AgentCommand> commands = new LinkedBlockingQueue<>();
   final BlockingQueue<Status> end = new LinkedBlockingQueue<>();
@@ -64,7 +64,7 @@ final class Peer implements StreamObserver<AgentCommand> {
             .setHello(AgentHello.newBuilder().setAgent(name).setIncarnation(1).setLogsIn(true)));
   }
 
-  /** Sends an event as agents of its protocol do. */
+  /** Sends an event in the format of the peer's protocol version. */
   void status(String json, int epoch) {
     MonitorStatus oldStatus = MonitorStatus.newBuilder().setJson(json).setEpoch(epoch).build();
     say(AgentMessage.newBuilder().setStatus(protocol == 0 ? oldStatus : EventJson.read(oldStatus)));

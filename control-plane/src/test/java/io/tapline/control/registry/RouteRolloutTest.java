@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
-/** Routes for hosts, with simulated agents that have a tap of switch sw1. */
+/** Tests the distribution of routes to simulated agents that have a tap of switch sw1. */
 class RouteRolloutTest extends LiveRegistry {
   private static final int SHORT_MS = 100;
 
@@ -114,7 +114,10 @@ class RouteRolloutTest extends LiveRegistry {
     assertThat(registry.switches()).isEmpty();
   }
 
-  /** Its monitor forgets routes when the agent misses its lease, at the latest. */
+  /**
+   * Tests a lost host, whose monitor evicts its routes when the agent's lease expires, at the
+   * latest.
+   */
   @Test
   void aLostHostIsAwaitedForTheLengthOfItsLease() throws Exception {
     registry.close();

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Jedis;
 
-/** Feeds windows and checks the effects on real web servers and a real Redis. */
+/** Tests the effects of windows on real web servers and a real Redis server. */
 class ReplicaManagerTest {
   private static final long SECOND_NS = 1_000_000_000L;
   private static final ObjectMapper MAPPER = new ObjectMapper();

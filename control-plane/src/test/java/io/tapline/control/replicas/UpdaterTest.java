@@ -64,8 +64,8 @@ class UpdaterTest {
   }
 
   /**
-   * Verifies the promise of {@link Thresholds}: under a constant load, the number changes in one
-   * direction only.
+   * Tests the guarantee of {@link Thresholds}: under a constant load, the number of replicas
+   * changes in one direction only.
    */
   @Test
   void aConstantLoadNeverOscillates() {

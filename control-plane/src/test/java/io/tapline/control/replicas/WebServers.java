@@ -12,7 +12,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** An nginx that serves several folders as separate servers, which accept PUT and DELETE. */
+/**
+ * An nginx process that serves several folders as separate servers, which accept PUT and DELETE.
+ */
 final class WebServers implements AutoCloseable {
   private final Path folder;
   private final List<Integer> ports = new ArrayList<>();

@@ -137,7 +137,10 @@ class AuditTest {
     assertThat(LINES).noneMatch(line -> line.contains("tapline_") || line.contains(WEB));
   }
 
-  /** Lines are written in the order of requests, so no line of an earlier one can be missing. */
+  /**
+   * Tests that reads are not logged. Lines are written in the order of requests, so a line about
+   * the earlier read would have arrived.
+   */
   @Test
   void readsAreLoggedOnlyOnRequest() throws Exception {
     send(WEB, "GET", "/api/v1/queries/web-1", "", "");
@@ -155,7 +158,7 @@ class AuditTest {
     assertThat(line(400, "POST /api/v1/explain")).endsWith(" from=192.0.2.7");
   }
 
-  /** Sends bytes that no Java client would send. */
+  /** Sends a request that no Java client would send. */
   private static String raw(String request) throws Exception {
     try (Socket socket = new Socket("127.0.0.1", stored.rest.port())) {
       OutputStream out = socket.getOutputStream();
@@ -178,7 +181,7 @@ class AuditTest {
     assertThat(line).matches("[!-~]+( [!-~]+){7}").endsWith(" from=127.0.0.1");
   }
 
-  /** Uses a separate server, because otherwise refusals of other tests would be left out. */
+  /** Tests a separate server, since rejections of other tests would otherwise be suppressed. */
   @Test
   void loggedRejectionsAreLimitedAndTheRestCounted() throws Exception {
     RestOptions options =

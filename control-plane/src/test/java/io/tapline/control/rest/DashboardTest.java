@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests the serving of dashboard files, with files of the test instead of those of dashboard/. */
+/** Tests how dashboard files are served, with the test's files instead of those in dashboard/. */
 class DashboardTest {
   private static StoredQueries stored;
 

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Every wrong request gets one clear problem document. */
+/** Tests that every wrong request gets a problem document that explains it. */
 class ErrorsTest {
   private static final String QUERIES = "/api/v1/queries";
   private static StoredQueries stored;

@@ -11,7 +11,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** Tests a server that follows a leader, and one without a leader. */
+/** Tests a server that follows a leader, and a server without a leader. */
 class FollowerTest {
   private final HttpClient http = HttpClient.newHttpClient();
 

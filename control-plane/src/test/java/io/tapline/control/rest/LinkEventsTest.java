@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.StreamEntryID;
 
-/** Tests events of links, with logs that the test writes to a real Redis. */
+/** Tests link events, from logs that the test writes to a real Redis server. */
 class LinkEventsTest {
   private static final String EVENTS = "/api/v1/links/events";
   private static final long SECOND = 1_000_000_000L;
@@ -42,7 +42,7 @@ class LinkEventsTest {
         ports: {leaf1: {leaf2: 2}}
       """;
 
-  /** One flow in the subnet of the tenant web, and two in other subnets. */
+  /** One flow in the subnet of the tenant web, and two flows in other subnets. */
   private static final String FLOWS =
       """
       [["10.0.2.5:80-10.0.3.7:40000/tcp",700000000,690000000,710000000],\
@@ -58,8 +58,8 @@ class LinkEventsTest {
     add("ops-1", "link_load");
     log("ops-1", 1, event(0, 10, "leaf1", "2", FLOWS), event(0, 30, "leaf1", "10", ""));
     log("ops-1", 2, event(0, 20, "leaf2", "1", "[[\"10.0.3.7:7-10.0.3.8:9/tcp\",5,4,6]]"));
-    // Events of another processor, without a tuple, of a tap without a switch, and of another
-    // parser.
+    // The following events do not count: from another processor, without a tuple, from a tap
+    // without a switch, and from another parser.
     log(
         "ops-1",
         3,
@@ -81,7 +81,10 @@ class LinkEventsTest {
     stored.close();
   }
 
-  /** Writes a query whose first processor is a trigger of the parser, and the second one is not. */
+  /**
+   * Writes a query with two processors, both triggers: the first one of the given parser, the
+   * second one of http_get.
+   */
   private static void add(String id, String parser) {
     stored.add(id, "running");
     String plan =

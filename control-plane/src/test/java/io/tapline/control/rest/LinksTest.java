@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.StreamEntryID;
 
-/** Tests loads of links, with windows that the test writes to a real Redis. */
+/** Tests link loads, computed from windows that the test writes to a real Redis server. */
 class LinksTest {
   private static final String LINKS = "/api/v1/links";
   private static final String INVENTORY =
@@ -48,8 +48,8 @@ class LinksTest {
     window("ops-1", 1, 0, row("leaf1", "2", "0.25"), row("leaf1", "10", "0.75"));
     window("ops-1", 2, 0, row("leaf1", "2", "0.5"), row("leaf1", "10", "null"));
     window("ops-1", 2, 1, row("leaf1", "2", "4000000"), row("leaf2", null, "0"));
-    // Sums of loads, parts of links, other fields, and taps without a switch are not loads of
-    // links.
+    // These are not link loads: sums of loads, parts of links, other fields, and taps without a
+    // switch.
     add("ops-2", "running", "SUM share switch,port", "MAX share switch,seen", "MAX samples switch");
     for (int processor = 0; processor < 3; processor++) {
       window("ops-2", 3, processor, row("sum", "1", "3"));
@@ -65,7 +65,7 @@ class LinksTest {
     stored.close();
   }
 
-  /** Writes a query of link_load; each processor is "AGGREGATE FIELD KEY,KEY". */
+  /** Writes a link_load query; each processor is given as "AGGREGATE FIELD KEY,KEY". */
   private static void add(String id, String state, String... processors) {
     stored.add(id, state);
     List<String> plans = new ArrayList<>();

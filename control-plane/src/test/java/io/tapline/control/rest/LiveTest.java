@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Runs queries over a real capture through the real pipeline, from start to end. */
+/** Tests queries over a real capture through the real pipeline, from submission to end. */
 @Timeout(120)
 class LiveTest {
   private static final String QUERIES = "/api/v1/queries";
@@ -87,7 +87,8 @@ class LiveTest {
         counted += row.path("value").asDouble();
       }
       assertThat(counted).isEqualTo(tuplesOfTheMonitorAlone());
-      // tshark counts the same with tcp.port==80; two more of the capture's 364 belong to port 81.
+      // tshark counts the same number with tcp.port==80; the capture's other two of 364 packets use
+      // port 81.
       assertThat(results.path("completeness").path("packets_in").asLong()).isEqualTo(362);
     }
   }

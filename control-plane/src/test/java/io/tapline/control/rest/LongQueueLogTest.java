@@ -15,14 +15,14 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.Pipeline;
 import redis.clients.jedis.StreamEntryID;
 
-/** Tests that requests for bursts read a bounded part of a long log in a real Redis. */
+/** Tests that requests for bursts read a bounded part of a long log on a real Redis server. */
 class LongQueueLogTest {
   private static final String LOG = "tapline:query:long-1:event-log";
   private static final String QUEUES = "/api/v1/queues";
   private static final Pattern CALLS = Pattern.compile("cmdstat_xrange:calls=(\\d+)");
   private static final long ENTRIES = 10_000;
 
-  /** Pages of 64 entries that a request may read, and one that finds no further entries. */
+  /** The 64 pages that a request may read, and the one that has no further entries. */
   private static final long MAX_CALLS = 65;
 
   @TempDir static Path folder;
@@ -46,7 +46,9 @@ class LongQueueLogTest {
     stored.close();
   }
 
-  /** Appends entries of a burst each; the burst of entry N begins at 1000 N and takes 500 ns. */
+  /**
+   * Appends entries with one burst each. The burst of entry N begins at 1000 N ns and lasts 500 ns.
+   */
   private static void append(long first, long last) {
     try (Jedis client = stored.redis.client();
         Pipeline pipeline = client.pipelined()) {

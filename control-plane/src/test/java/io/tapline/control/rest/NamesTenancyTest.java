@@ -21,8 +21,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Tests what a team can learn about others' hosts, addresses, topics and receivers from its own
- * queries. Kafka is not running.
+ * Tests how much a team's own queries reveal of other teams' hosts, addresses, topics and
+ * receivers. Kafka is not running.
  */
 class NamesTenancyTest {
   private static final String INVENTORY =
@@ -126,7 +126,7 @@ class NamesTenancyTest {
     assertThat(response.body()).contains("10.0.2.0/24").doesNotContain("client-1");
   }
 
-  /** The locations of monitors and switches are only for the network's operators. */
+  /** Tests that only network operators see the locations of monitors and switches. */
   @Test
   void aPlanShowsTheNetworkToAuthorizedCallers() throws Exception {
     String text = query("FROM 10.0.3.7 TO web-1:80");

@@ -9,7 +9,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
 
-/** Redis is full, or unavailable for a time, while the server runs. */
+/** Tests a server whose Redis is full, or temporarily unavailable. */
 class OutageTest {
   @Test
   void readinessNamesTheUnreachableService() throws Exception {

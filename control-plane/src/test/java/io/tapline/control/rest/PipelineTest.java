@@ -19,8 +19,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
- * Queries on a real Kafka, Flink and Redis, on a host where the monitor program is missing: each
- * starts, and fails with the reason.
+ * Tests queries on real Kafka, Flink and Redis servers, on a host where the monitor program is
+ * missing: each query starts, and fails with this reason.
  */
 class PipelineTest {
   private static final String QUERIES = "/api/v1/queries";
@@ -90,7 +90,8 @@ class PipelineTest {
   void queriesBeyondTheMaximumAreRejectedWithARetryTime() throws Exception {
     HttpResponse<String> last = submit();
     String location = last.headers().firstValue("Location").orElseThrow();
-    // A query takes much longer to start than a request: slots run out within a few rounds.
+    // A query takes much longer to start than a request does, so the slots are used up after a few
+    // rounds.
     for (int i = 0; i < 50 * EmbeddedOptions.FEW_QUERIES && last.statusCode() == 201; i++) {
       location = last.headers().firstValue("Location").orElseThrow();
       last = submit();

@@ -7,7 +7,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** A server whose inventory has a network explains the placement of queries. */
+/** Tests a server that has a network in its inventory and explains where queries are placed. */
 class PlacementTest {
   private static final String INVENTORY =
       """

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.StreamEntryID;
 
-/** Tests bursts of queues, with logs of events that the test writes to a real Redis. */
+/** Tests bursts in queues, from event logs that the test writes to a real Redis server. */
 class QueuesTest {
   private static final String QUEUES = "/api/v1/queues";
   private static final String INVENTORY =
@@ -61,7 +61,7 @@ class QueuesTest {
     }
   }
 
-  /** Returns an event of a burst of 5 ns that begins at a time. */
+  /** Returns an event for a burst of 5 ns. */
   private static String burst(String queue, long beginNs, long victims) {
     return """
         {"parser": "queue_burst", "src_ip": "10.0.2.5", "src_port": 1, "dst_ip": "10.0.3.7", "dst_port": 2,

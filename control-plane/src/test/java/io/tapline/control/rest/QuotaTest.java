@@ -18,7 +18,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests tenants that exceed their quotas, and the others. */
+/** Tests tenants that exceed their quotas, and the effect on other tenants. */
 class QuotaTest {
   private static final String WEB = Token.newSecret();
   private static final String WEB_TOO = Token.newSecret();
@@ -60,8 +60,8 @@ class QuotaTest {
   }
 
   /**
-   * The limit is one request per second for a tenant, over all of its tokens. Other tenants are not
-   * affected.
+   * Tests a limit of one request per second for a tenant, over all of its tokens. Other tenants
+   * must not be affected.
    */
   @Test
   void tooManyRequestsAreRejectedWithARetryTime() throws Exception {

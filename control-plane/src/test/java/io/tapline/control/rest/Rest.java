@@ -53,7 +53,7 @@ public final class Rest {
     return send(request(path).DELETE());
   }
 
-  /** Opens an event stream, to be read line by line and closed. */
+  /** Opens an event stream. The caller reads it line by line and closes it. */
   public BufferedReader events(String path) throws Exception {
     HttpResponse<InputStream> response =
         client.send(request(path).build(), BodyHandlers.ofInputStream());
@@ -65,7 +65,7 @@ public final class Rest {
     return MAPPER.readTree(response.body());
   }
 
-  /** Asserts that a response is a problem document of a type, and returns it. */
+  /** Asserts that a response is a problem document of this type, and returns the document. */
   public static JsonNode problem(HttpResponse<String> response, int status, String name)
       throws Exception {
     assertThat(response.statusCode()).as(response.body()).isEqualTo(status);

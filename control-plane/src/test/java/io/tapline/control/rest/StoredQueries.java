@@ -23,8 +23,8 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.StreamEntryID;
 
 /**
- * A REST server over a real Redis whose queries and windows the test writes in the format of
- * schema/redis.md. No component that runs queries exists.
+ * A REST server over a real Redis server, to which the test writes queries and windows in the
+ * format of schema/redis.md. Nothing runs queries.
  */
 public final class StoredQueries implements AutoCloseable {
   static final String CATALOGUE =
@@ -149,8 +149,8 @@ public final class StoredQueries implements AutoCloseable {
   }
 
   /**
-   * Writes a window of a processor; its number, from 1, determines its time and its entry ({@code
-   * number-processor}).
+   * Writes a window of a processor. The window's number, from 1, determines its time and its entry
+   * ID ({@code number-processor}).
    */
   public void window(String id, int number, int processor, int rows) {
     StringBuilder array = new StringBuilder("[");
@@ -165,7 +165,7 @@ public final class StoredQueries implements AutoCloseable {
     write(id, number, 0, "[" + row(id, number, 0, 1, url) + "]");
   }
 
-  /** Writes the first processor's window of the whole query, with an alert for this group. */
+  /** Writes the first processor's window of the whole query, with one alert for this group. */
   public void alert(String id, String alert, String key) {
     long endNs = Long.MAX_VALUE;
     String row =
@@ -214,7 +214,7 @@ public final class StoredQueries implements AutoCloseable {
     }
   }
 
-  /** Drops a window as if it had exceeded the retention limit. */
+  /** Deletes a window, as if it had exceeded the retention limit. */
   public void dropWindow(String id, int number, int processor) {
     try (Jedis client = redis.client()) {
       client.xdel("tapline:query:" + id + ":windows", new StreamEntryID(number, processor));

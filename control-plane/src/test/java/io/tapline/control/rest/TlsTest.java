@@ -31,7 +31,9 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests a server over TLS with clients that trust it, that don't, or that use another protocol. */
+/**
+ * Tests a TLS server with clients that trust it, that don't trust it, or that use another protocol.
+ */
 class TlsTest {
   private static final int TIMEOUT_MS = 10_000;
 
@@ -131,7 +133,7 @@ class TlsTest {
     }
   }
 
-  /** Reads to the end; a TLS server may send the seven bytes of an alert. */
+  /** Reads to the end of the connection. A TLS server may send an alert of seven bytes. */
   private static String read(Socket socket) throws IOException {
     StringBuilder all = new StringBuilder();
     InputStream in = socket.getInputStream();
@@ -140,7 +142,7 @@ class TlsTest {
         all.append((char) next);
       }
     } catch (SocketException reset) {
-      // A reset also ends the connection.
+      // A reset ends the connection, too.
     }
     assertThat(all.length()).isLessThanOrEqualTo(7);
     return all.toString();

@@ -26,8 +26,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests watches of two teams on one node, one of which has 100,000 groups in a second: the other
- * team must get all of its alerts, and none of the first team's.
+ * Tests watches of two teams on one node, if one team's watch has 100,000 groups in a second. The
+ * other team must get all of its own alerts, and none of the first team's.
  */
 class TriggerTenancyTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(120);
@@ -112,8 +112,8 @@ class TriggerTenancyTest {
   }
 
   /**
-   * Sends packets of one second: one for each group of the flood, interleaved with the quiet
-   * team's.
+   * Sends the packets of one second: one for each group of the flood, interleaved with the quiet
+   * team's packets.
    */
   private void send() throws IOException {
     try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(pipe), 1 << 16)) {

@@ -25,10 +25,10 @@ class TrustedProxiesTest {
         "2001:db8:1::7 | [2001:db8:2::0:1]:80 | 2001:db8:2::1",
         "[2001:db8:1::7] | 2001:db8:2::1 | 2001:db8:2::1",
         "127.0.0.1 | 192.0.2.5 | 192.0.2.5",
-        // No proxy sent these.
+        // These requests were not sent by a proxy.
         "10.2.0.7 | 192.0.2.5 | 10.2.0.7",
         "2001:db8:2::7 | 192.0.2.5 | 2001:db8:2::7",
-        // No proxy writes such headers.
+        // Proxies do not write such headers.
         "10.1.0.7 | 192.0.2.5, unknown | 10.1.0.7",
         "10.1.0.7 | 192.0.2.5, 10.1.0.8 from=1.2.3.4 | 10.1.0.7",
         "10.1.0.7 | 192.0.2.5, | 10.1.0.7",

@@ -6,7 +6,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** The tokens of two tenants: ops may do and see everything, web sees the hosts of 10.0.2.0/24. */
+/**
+ * The tokens of two tenants: ops may do and see everything; web sees only the hosts of 10.0.2.0/24.
+ */
 final class TwoTeams {
   static final String ADMIN = Token.newSecret();
   static final String WEB = Token.newSecret();
@@ -14,8 +16,9 @@ final class TwoTeams {
   private TwoTeams() {}
 
   /**
-   * Returns the options of a server that knows these tokens. {@code role} is the role of the team
-   * web.
+   * Returns the options of a server that knows these tokens.
+   *
+   * @param role role of the team web
    */
   static RestOptions options(Path folder, String role) throws IOException {
     String tokens =

@@ -191,8 +191,8 @@ class WatchTenancyTest {
   }
 
   /**
-   * A watch must not be revealed by its name, the name of its output, or the difference of two
-   * errors.
+   * Tests that a watch is not revealed by its name, by the name of its output, or by the difference
+   * between two errors.
    */
   @Test
   void noFilterComparesWithAnothersWatch() throws Exception {
@@ -250,7 +250,7 @@ class WatchTenancyTest {
     String id = alert.path("id").asText();
     String client = alert.path("key").path("src_ip").asText();
     JsonNode rows = Rest.json(drillAlert(WEB, id, "")).path("rows");
-    // The alert came as soon as the condition was met; the window continued.
+    // The alert was raised as soon as the condition was met, while the window continued.
     assertThat(rows).hasSizeGreaterThanOrEqualTo(alert.path("value").asInt());
     for (JsonNode row : rows) {
       assertThat(row.path("src_ip").asText()).isEqualTo(client);
@@ -316,7 +316,7 @@ class WatchTenancyTest {
     assertThat(send(OPS, "DELETE", path + addedId, "").statusCode()).isEqualTo(204);
   }
 
-  /** The node may raise more alerts, about late windows, while this test reads them. */
+  /** Tests alerts while the node may raise more of them, for late windows. */
   @Test
   void alertsAndTheirNumbersAreSeparateForEachOwner() throws Exception {
     for (String token : List.of(WEB, WEB_VIEWER, DB)) {

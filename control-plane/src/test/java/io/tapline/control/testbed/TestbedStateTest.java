@@ -25,7 +25,7 @@ class TestbedStateTest {
     assertThat(written.wants(state(List.of("core-0")))).isFalse();
   }
 
-  /** A testbed that an earlier version created can still be taken down. */
+  /** Tests the state file of an earlier version, whose testbed can still be taken down. */
   @Test
   void statesOfEarlierVersionsHaveNoPolledSwitches(@TempDir Path folder) throws Exception {
     state(List.of()).write(folder);

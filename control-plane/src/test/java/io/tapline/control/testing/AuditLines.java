@@ -11,7 +11,7 @@ import org.apache.logging.log4j.core.appender.AbstractAppender;
 import org.apache.logging.log4j.core.config.Configurator;
 import org.apache.logging.log4j.core.config.Property;
 
-/** Collects the audit log of this process until it is closed. */
+/** Collects this process's audit log until closed. */
 public final class AuditLines implements AutoCloseable {
   private static final String NAME = "tapline.audit";
 

@@ -3,7 +3,7 @@ package io.tapline.control.testing;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 
-/** Waits for conditions instead of fixed times. */
+/** Waits for conditions instead of for fixed times. */
 public final class Await {
   private Await() {}
 

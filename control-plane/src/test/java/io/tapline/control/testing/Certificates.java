@@ -8,7 +8,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** An authority and certificates that it signed, as files in a folder. Created with openssl. */
+/**
+ * A certificate authority and the certificates that it signed, as files in a folder. Created with
+ * openssl.
+ */
 public final class Certificates {
   private static final List<String> KEY =
       List.of("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes");
@@ -21,7 +24,7 @@ public final class Certificates {
     this.name = name;
   }
 
-  /** Creates an authority. */
+  /** Creates a certificate authority. */
   public static Certificates authority(Path folder, String name) throws Exception {
     Certificates authority = new Certificates(folder, name);
     authority.openssl(
@@ -96,7 +99,7 @@ public final class Certificates {
             node + ".pem"));
   }
 
-  /** Returns the TLS files of a process with one of the certificates, by the file's name. */
+  /** Returns the TLS files of a process that has the certificate NODE.pem. */
   public TlsFiles files(String node) {
     return new TlsFiles(file().toString(), path(node + ".pem"), path(node + ".key"));
   }

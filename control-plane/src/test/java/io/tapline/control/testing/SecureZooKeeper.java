@@ -13,10 +13,10 @@ public final class SecureZooKeeper implements AutoCloseable {
   private final Process server;
 
   /**
-   * Starts a server, which takes a moment to answer.
+   * Starts a server, which takes a moment to become ready.
    *
    * @param own the server's certificate, OWN.pem and OWN.key in the folder
-   * @param authorities authorities that signed its clients' certificates
+   * @param authorities CA certificates that signed the clients' certificates
    */
   public SecureZooKeeper(Path folder, String own, Path authorities) throws IOException {
     this.folder = folder;
@@ -62,7 +62,7 @@ public final class SecureZooKeeper implements AutoCloseable {
     return port;
   }
 
-  /** Returns its log. */
+  /** Returns the server's log. */
   public String log() throws IOException {
     return content("zookeeper.log");
   }

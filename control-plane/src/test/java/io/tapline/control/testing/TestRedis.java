@@ -18,8 +18,8 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * A test's own redis-server, which can be stopped at any time; open to all clients, or with the
- * users of the cluster in Docker and {@code admin}, who may do everything.
+ * A redis-server for one test, which can be stopped at any time. It is open to all clients, or has
+ * the users of the Docker cluster and {@code admin}, who may do everything.
  */
 public final class TestRedis implements AutoCloseable {
   private static final Duration READY = Duration.ofSeconds(10);
@@ -41,9 +41,9 @@ public final class TestRedis implements AutoCloseable {
   }
 
   /**
-   * Starts a server with users, whose file is created as in the Docker cluster.
+   * Starts a server with users. The file of users is created as in the Docker cluster.
    *
-   * @param folder gets that file, and {@code redis.password} with the control plane's password
+   * @param folder receives this file, and {@code redis.password} with the control plane's password
    */
   public static TestRedis startWithUsers(Path folder) throws Exception {
     Files.writeString(folder.resolve("redis.password"), PASSWORD + "\n");
@@ -75,7 +75,7 @@ public final class TestRedis implements AutoCloseable {
     }
   }
 
-  /** Starts it, or restarts it on the same port. */
+  /** Starts the server, or restarts it on the same port. */
   public void launch() throws Exception {
     List<String> command = new ArrayList<>(List.of("redis-server", "--bind", "127.0.0.1"));
     command.addAll(List.of("--port", Integer.toString(port), "--save", "", "--appendonly", "no"));
@@ -96,7 +96,7 @@ public final class TestRedis implements AutoCloseable {
     }
   }
 
-  /** Returns a client with all rights. */
+  /** Returns a connection with all rights. */
   public Jedis client() {
     return RedisClients.connect(
         more.isEmpty() ? endpoint() : endpoint().withLogin(new Login("admin", "any")));

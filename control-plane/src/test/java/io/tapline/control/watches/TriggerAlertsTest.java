@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Watches as queries, and events of their triggers as alerts. */
+/** Tests queries that evaluate watches, and alerts made from the events of their triggers. */
 class TriggerAlertsTest {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 

@@ -9,7 +9,7 @@ import org.apache.logging.log4j.core.impl.Log4jLogEvent;
 import org.apache.logging.log4j.message.SimpleMessage;
 import org.junit.jupiter.api.Test;
 
-/** Tests the output of the programs' Log4j configuration. */
+/** Tests the log format of the programs' Log4j configuration. */
 class ReadableLogTest {
   private static String line(String appender, Log4jLogEvent event) throws Exception {
     Configuration configuration =

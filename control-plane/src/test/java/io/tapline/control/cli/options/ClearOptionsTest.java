@@ -20,7 +20,7 @@ import picocli.CommandLine.Option;
 class ClearOptionsTest {
   private static final String TLS = " --tls-certificate c --tls-key k --tls-ca a";
 
-  /** Runs the checks of a server without starting services. */
+  /** A command that runs a server's checks without starting services. */
   @CommandLine.Command
   private static final class Ends {
     @Mixin private AgentOptions agentOptions;

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 import picocli.CommandLine.Mixin;
 
-/** Tests the Redis login. */
+/** Tests the options of the Redis login. */
 class ServiceOptionsTest {
   @TempDir Path folder;
   private Path password;

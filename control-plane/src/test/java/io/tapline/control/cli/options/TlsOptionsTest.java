@@ -14,7 +14,7 @@ import picocli.CommandLine;
 class TlsOptionsTest {
   @TempDir private Path folder;
 
-  /** Flink's managers read the same files, but run in other working directories. */
+  /** Tests paths that Flink's managers also use, from other working directories. */
   @Test
   void pathsPassedToJobsAreAbsolute() throws Exception {
     Certificates.authority(folder, "ca").sign("own", "DNS:own");

@@ -93,7 +93,7 @@ class ManualTest {
     assertThat(completed("tapline-agent", "--control-plane-c")).contains("--control-plane-ca");
   }
 
-  /** Returns bash's completions of the last word. */
+  /** Returns bash's completions for the last word. */
   private List<String> completed(String... words) throws Exception {
     Path script = folder.resolve("completions").resolve(words[0]);
     String question =

@@ -101,7 +101,7 @@ class ResultTablesTest {
         .isEqualTo("rank | url | share status >= 500");
   }
 
-  /** Returns the lines of the table, with cells separated by bars. */
+  /** Returns the table's lines, with cells separated by bars. */
   private static List<String> cells(String plan, String rows) throws Exception {
     WindowResult window =
         new WindowResult(

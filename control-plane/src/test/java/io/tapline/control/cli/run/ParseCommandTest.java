@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
 
-/** Tests {@code --parser} with several parsers and arguments. */
+/** Tests {@code --parser} with several parsers, and with parsers that have arguments. */
 class ParseCommandTest {
   @Test
   void commasInParenthesesSeparateArguments() {

@@ -28,8 +28,8 @@ class EventNumbersTest {
   }
 
   /**
-   * Monitors number their events, lose some batches and die, and agents resend events: each event
-   * must be logged once, and the totals must reveal the missing ones.
+   * Simulates monitors that number their events, lose some batches and die, and agents that resend
+   * events. Each event must be logged once, and the totals must reveal the missing ones.
    */
   @Test
   void receivedAndMissingAddUpToSent() {

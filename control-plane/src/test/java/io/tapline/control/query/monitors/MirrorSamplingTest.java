@@ -8,10 +8,10 @@ import org.junit.jupiter.api.Test;
 class MirrorSamplingTest {
   private static final long SECOND_NS = 1_000_000_000L;
 
-  /** The number of zeros sent to switches, and whether they have applied them. */
+  /** Number of sampling zeros that was last sent to the switches. */
   private int reportedZeros;
 
-  /** The maximum that any switch may still have. */
+  /** Maximum number of zeros that any switch may still use. */
   private int max;
 
   private boolean there = true;
@@ -40,7 +40,7 @@ class MirrorSamplingTest {
     return 1.0 / (1 << zeros);
   }
 
-  /** Simulates a second in which monitors receive their allowance. */
+  /** Simulates a second in which monitors receive their new rate. */
   private double look(double wanted) {
     double rate = narrowing.next(wanted, kept, nowNs);
     nowNs += SECOND_NS;

@@ -85,7 +85,7 @@ class PacketPoolTest {
     assertThat(pool.used()).isFalse();
   }
 
-  /** A monitor and its channel: messages arrive late, or are lost with the monitor. */
+  /** A simulated monitor and its channel: messages arrive late, or are lost with the monitor. */
   private static final class Part {
     long granted;
     long taken;
@@ -133,7 +133,9 @@ class PacketPoolTest {
       reported = new long[] {taken, refused};
     }
 
-    /** Another part takes over the grant that the pool has recorded. */
+    /**
+     * Simulates a monitor's death; another monitor takes over the grant that the pool has recorded.
+     */
     long dies(long held) {
       long really = taken - spent;
       toMonitor.clear();
@@ -146,7 +148,7 @@ class PacketPoolTest {
     }
   }
 
-  /** Mean number of turns between faults of each kind. */
+  /** Mean number of turns between two faults of each kind. */
   private record Faults(int death, int lead) {}
 
   /** A pool, its parts, and the record that is written before any message is sent. */
@@ -166,7 +168,7 @@ class PacketPoolTest {
       lead();
     }
 
-    /** A new leader reads the record and asks all parts. */
+    /** Simulates a new leader, which reads the record and asks all parts. */
     private void lead() {
       version += 1_000_000;
       pool = new PacketPool(limit, noted, version);
@@ -177,7 +179,8 @@ class PacketPoolTest {
     }
 
     /**
-     * Records grants before sending them. If the leader fails before it sends, they are never sent.
+     * Records grants before it sends them. If the leader fails before sending, the grants are never
+     * sent.
      */
     private void say(List<Grant> grants, boolean isGone) {
       if (!grants.isEmpty()) {
@@ -195,7 +198,7 @@ class PacketPoolTest {
       return bound > 0 && random.nextInt(bound) == 0;
     }
 
-    /** Returns the number of packets taken, including those taken by monitors that have ended. */
+    /** Returns the total number of packets taken, including those taken by monitors that died. */
     long untilUsed(Faults faults) {
       long gone = 0;
       int busy = 1 + random.nextInt(parts.size());

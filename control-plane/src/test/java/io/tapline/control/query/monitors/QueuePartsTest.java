@@ -39,7 +39,10 @@ class QueuePartsTest {
     assertThat(parts(Map.of("h1", BOTH, "h2", BOTH), queue("s1", "2"))).containsOnlyKeys("h1");
   }
 
-  /** The first host's monitor rejects the query and names the missing taps. */
+  /**
+   * Tests a queue without taps: the first host's monitor rejects the query and names the missing
+   * taps.
+   */
   @Test
   void theFirstHostGetsAQueueWithoutTaps() {
     Map<String, List<String>> taps = Map.of("h1", List.of(), "h2", BOTH);
@@ -47,7 +50,7 @@ class QueuePartsTest {
         .isEqualTo(Map.of("h1", List.of(queue("s9", "1")), "h2", List.of(queue("s1", "2"))));
   }
 
-  /** The monitor knows its taps by the names that it was given. */
+  /** Tests the names of taps, since a monitor knows its taps only by their configured names. */
   @Test
   void queuesHaveTheNamesOfTheirHostsTaps() {
     Map<String, List<String>> taps = Map.of("h1", List.of("S1:h2:arrivals", "S1:h2:departures"));

@@ -27,7 +27,10 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** The test simulates the hosts and reports the outcomes of their assigned parts. */
+/**
+ * Tests the parts of a query. The test simulates the hosts, and reports the outcomes of the
+ * assigned parts.
+ */
 class RemoteMonitorsTest {
   private static final QueryAccounting DONE = QueryAccounting.getDefaultInstance();
   private static final Match MATCH = Match.getDefaultInstance();
@@ -36,7 +39,7 @@ class RemoteMonitorsTest {
   private record Call(
       String command, String host, int epoch, List<Queue> queues, AssignmentEvents events) {}
 
-  /** Records what hosts are sent. */
+  /** Records the commands that are sent to hosts. */
   private static final class Hosts implements Assignments {
     final BlockingQueue<Call> calls = new LinkedBlockingQueue<>();
     final BlockingQueue<String> orders = new LinkedBlockingQueue<>();
@@ -106,7 +109,7 @@ class RemoteMonitorsTest {
     public void mirrored(String agent, String query, int epoch) {}
   }
 
-  /** A network whose packets are visible at the given hosts. */
+  /** A simulated network, whose packets are visible at the given hosts. */
   private static final class Network implements PartPlacement {
     volatile List<String> present = List.of("h1", "h2");
     volatile boolean unwritable;
@@ -221,7 +224,7 @@ class RemoteMonitorsTest {
     assertThat(monitors.end()).isCompleted();
   }
 
-  /** A host has restarted, and its part starts there again. Earlier reports are ignored. */
+  /** Tests a host that restarts: its part starts there again, and earlier reports are ignored. */
   @Test
   void reportsOfAnOlderEpochAreIgnored() throws Exception {
     start(false);
@@ -274,7 +277,7 @@ class RemoteMonitorsTest {
     assertThat(hosts.orders).containsExactly("limit h3 0.5", "limit h2 0.5");
   }
 
-  /** A queue is measured by one monitor, which sees both of its sides. */
+  /** Tests a queue, which must be measured by a single monitor that sees both of its sides. */
   @Test
   void theQueuesOfALostHostMoveTogether() throws Exception {
     Queue queue =
@@ -300,7 +303,9 @@ class RemoteMonitorsTest {
     assertThat(ready.poll(30, TimeUnit.SECONDS)).isEqualTo("ready");
   }
 
-  /** An assignment that can't be recorded is not sent; the next loss starts with the same epoch. */
+  /**
+   * Tests that an assignment is not sent if it can't be recorded; the next loss reuses its epoch.
+   */
   @Test
   void assignmentsThatCantBeRecordedAreNotSent() throws Exception {
     start(false);
@@ -324,13 +329,13 @@ class RemoteMonitorsTest {
     network.settled.complete(null);
     assertThat(hosts.orders).containsOnly("end h1", "end h2");
     second.events().ended(DONE);
-    // A capture can't be restarted after its end.
+    // A capture can't be restarted once it has ended.
     first.events().lost("restarted");
     assertThat(failure().kind()).isEqualTo(Kind.RESOURCES);
     assertThat(hosts.calls).isEmpty();
   }
 
-  /** The part's end may have been reported to the previous control plane. */
+  /** Tests a part whose end may have been reported to the previous control plane. */
   @Test
   void stoppingEndsAMissingInheritedPart() throws Exception {
     start(true);

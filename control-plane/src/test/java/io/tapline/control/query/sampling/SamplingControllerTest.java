@@ -10,8 +10,8 @@ import java.util.function.IntToDoubleFunction;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests the controller with a simulated job: a queue of limited rate, measured with noise, and
- * monitors that apply a new rate a second late.
+ * Tests the controller with a simulated job (a queue with a limited rate, measured with noise) and
+ * simulated monitors that apply a new rate a second late.
  */
 class SamplingControllerTest {
   private static final double CAPACITY = 100_000;
@@ -22,7 +22,7 @@ class SamplingControllerTest {
   private final List<Double> lags = new ArrayList<>();
   private double taken;
 
-  /** A run under a load in tuples per second at rate 1. */
+  /** Simulates a run; {@code load} is the number of tuples per second at sampling rate 1. */
   private void run(IntToDoubleFunction load, double capacity) {
     SamplingController controller = new SamplingController(1.0 / 1024, 1, TARGET_SECONDS);
     Random random = new Random(3);

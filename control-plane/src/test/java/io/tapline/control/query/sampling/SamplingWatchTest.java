@@ -11,8 +11,8 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests the watch over a simulated job that reports every second or two, and a monitor that applies
- * a rate a second late and cuts batches of a thousand tuples.
+ * Tests the watch with a simulated job that reports every second or two, and a simulated monitor
+ * that applies a rate a second late and emits batches of a thousand tuples.
  */
 class SamplingWatchTest {
   private static final double LOAD = 100_000;
@@ -32,7 +32,7 @@ class SamplingWatchTest {
     run(capacity, capacity, 5);
   }
 
-  /** Runs with a different capacity for the first seconds. */
+  /** Simulates a run whose capacity differs in the first seconds. */
   private void run(double atFirst, double laterRate, int seed) {
     SamplingWatch watch = new SamplingWatch("q", 1, () -> new State(0, 0, 0), this::apply);
     Random random = new Random(seed);
@@ -74,8 +74,8 @@ class SamplingWatchTest {
   }
 
   /**
-   * The reaction is fast enough to admit only a few seconds of full load, each worth 5 s of the
-   * job.
+   * Tests that the reaction is fast enough to admit only a few seconds of full load, each of which
+   * takes the job 5 s.
    */
   @Test
   void followsAJobThatSlowsToAFifth() {
@@ -91,10 +91,10 @@ class SamplingWatchTest {
   }
 
   /**
-   * Ten batches of any size per second, read under a broker's quota: after the tenth second, it
-   * grants ten seconds' worth in one go, then nothing until that is used up. While a backlog of
-   * full batches is read, smaller ones after it must not be assumed to be full, and a paused job
-   * must not be assumed to have stopped.
+   * Tests ten batches of any size per second, read under a broker's quota. After the tenth second,
+   * the broker grants ten seconds' worth at once, then nothing until that is used up. While a
+   * backlog of full batches is read, the smaller ones behind it must not be assumed to be full, and
+   * a paused job must not be assumed to have stopped.
    */
   @Test
   void aJobBehindAQuotaGetsItsShareWithABoundedLag() {

@@ -34,7 +34,7 @@ class TopicHistoryTest {
     assertThat(history.fullSeconds(40, 50)).isCloseTo(0.1, NEAR);
   }
 
-  /** Returns the example in the class's Javadoc, and one more second. */
+  /** Returns the example from the class's Javadoc with one more second. */
   private static TopicHistory history() {
     TopicHistory history = new TopicHistory(1);
     double[] rates = {1, 0.1, 0.1, 0.1};

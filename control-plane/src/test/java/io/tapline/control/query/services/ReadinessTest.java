@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
 
 class ReadinessTest {
-  /** Timeout for services that answer immediately, so it is never reached. */
+  /** Timeout that is never reached, for services that answer immediately. */
   private static final Duration LONG = Duration.ofMinutes(10);
 
   private static final Duration SHORT = Duration.ofMillis(200);

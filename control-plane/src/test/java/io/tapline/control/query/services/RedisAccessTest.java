@@ -35,7 +35,9 @@ import redis.clients.jedis.exceptions.JedisAccessControlException;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.params.XAddParams;
 
-/** Tests the control plane's rights in a real Redis with the aclfile of the cluster in Docker. */
+/**
+ * Tests the control plane's rights on a real Redis server with the ACL file of the Docker cluster.
+ */
 class RedisAccessTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final JobKey KEY = JobKey.random();
@@ -54,7 +56,7 @@ class RedisAccessTest {
     redis.close();
   }
 
-  /** Runs every command that the control plane sends to Redis. */
+  /** Calls methods that together send every command that the control plane sends to Redis. */
   private void work() throws Exception {
     QueryInfo query = new QueryInfo("a-1", "text", QueryState.RUNNING, 1, 2, 0, "", List.of());
     try (QueryStore store = new QueryStore(redis.control(), KEY)) {
@@ -112,7 +114,7 @@ class RedisAccessTest {
     work();
     String[] file = Files.readString(folder.resolve("users.acl")).split("\n");
     String line = List.of(file).stream().filter(user -> user.contains(" control ")).findAny().get();
-    // A selector, in parentheses, is one rule.
+    // A selector, which is enclosed in parentheses, counts as one rule.
     String[] words = line.split(" (?![^(]*\\))");
     List<String> rules = new ArrayList<>(List.of(words).subList(2, words.length));
     List<String> taken = rules.stream().filter(rule -> rule.matches("[+~&(].*")).toList();

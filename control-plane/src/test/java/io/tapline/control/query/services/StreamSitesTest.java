@@ -22,7 +22,7 @@ import org.apache.flink.api.common.JobID;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests stream sites with a real broker. */
+/** Tests the sites of stream processors with a real broker. */
 class StreamSitesTest {
   private static final String YAML =
       """
@@ -38,7 +38,7 @@ class StreamSitesTest {
 
   @TempDir Path folder;
 
-  /** Returns the hosts of the task managers. */
+  /** Returns the task managers. */
   private interface Sites {
     List<TaskManager> get() throws IOException;
   }
@@ -76,7 +76,7 @@ class StreamSitesTest {
 
     @Override
     public void close() {
-      // No connection is open.
+      // There is no open connection.
     }
   }
 

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests topics on a real broker. */
+/** Tests the lifetime of topics on a real broker. */
 class TopicKeeperTest {
   private static final Duration LONG = Duration.ofHours(1);
   private static final long MEBIBYTE = 1 << 20;
@@ -69,7 +69,7 @@ class TopicKeeperTest {
     keeper.retire("tapline.tuples.kept");
     assertThat(topics.ofQueries()).contains("tapline.tuples.kept");
     keeper.close();
-    // The controller has deleted the topic; the broker is notified a moment later.
+    // The controller has deleted the topic, but the broker learns of it a moment later.
     await(() -> !topics.ofQueries().contains("tapline.tuples.kept"));
 
     try (TopicKeeper shorter = keeper(Duration.ofMillis(1), LONG)) {
@@ -101,7 +101,7 @@ class TopicKeeperTest {
 
   @Test
   void leftoversOfAKilledServerAreRemovedButActiveTopicsStay() throws Exception {
-    // This keeper is never closed, as if its process were killed.
+    // This keeper is never closed, which simulates a killed process.
     TopicKeeper otherKeeper = keeper(Duration.ZERO, LONG);
     otherKeeper.create(wanted("tapline.tuples.orphan", 1, true));
     otherKeeper.create(wanted("tapline.tuples.alive", 1, true));

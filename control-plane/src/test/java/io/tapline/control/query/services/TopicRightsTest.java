@@ -37,7 +37,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests ACLs at a real broker with an authorizer. */
+/** Tests ACLs on a real broker with an authorizer. */
 class TopicRightsTest {
   private static final Duration LONG = Duration.ofHours(1);
   private static final JobKey KEY = JobKey.of("a secret of this test");
@@ -87,7 +87,7 @@ class TopicRightsTest {
     return settings;
   }
 
-  /** Returns the settings of a monitor's login, which uses librdkafka. */
+  /** Returns client settings with a monitor's login, as librdkafka uses it. */
   private Map<String, Object> monitor(String host) {
     Map<String, Object> settings = settings(Login.NONE);
     Login login = access.hostLogin(host);
@@ -114,7 +114,7 @@ class TopicRightsTest {
     }
   }
 
-  /** Reads without a consumer group, like jobs. */
+  /** Reads a topic without a consumer group, as jobs do. */
   private static int read(Map<String, Object> who, String topic) {
     var deserializer = new StringDeserializer();
     who.put("auto.offset.reset", "earliest");
@@ -223,7 +223,8 @@ class TopicRightsTest {
   void anotherControlPlaneTakesOverAndRemovesOrphanedRights() throws Exception {
     keeper.create(wanted(A, Set.of("h1", "h2")));
     keeper.create(wanted(B, Set.of("h1")));
-    // Simulates a control plane that failed between the topic and its rights.
+    // Simulates a control plane that failed after it had granted rights on a topic that does not
+    // exist.
     topics
         .rights()
         .grant("tapline.tuples.gone", new TopicRights.Users(Set.of("h1"), Set.of()))

@@ -108,7 +108,7 @@ class EventsTest {
     }
   }
 
-  /** Returns a batch of one event in the format of agents. */
+  /** Reports a batch of one event, in the format that agents use. */
   private void report(int number) throws InterruptedException {
     EventList list =
         EventList.newBuilder()
@@ -212,8 +212,9 @@ class EventsTest {
   }
 
   /**
-   * A disconnected client is detected by writing to it: the first write makes its host reset the
-   * connection, and the second fails.
+   * Writes to the stream, and returns true if the server has noticed that its client disconnected.
+   * Two writes are needed: the first makes the client's host reset the connection, and the second
+   * fails.
    */
   private boolean writtenToAndFewer() throws Exception {
     stored.window("q-1", ++windows, 0, 1);
@@ -240,7 +241,10 @@ class EventsTest {
     assertThat(next(stream)).isNull();
   }
 
-  /** The server closes while the stream's thread is writing and not yet waiting for an event. */
+  /**
+   * Tests a server that closes while the stream's thread is writing, and not yet waiting for an
+   * event.
+   */
   @Test
   void closingTheServerEndsAStreamThatIsBeingWritten() throws Exception {
     for (int number = 1; number <= 200; number++) {

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests the rights of each role on every path of a server with tokens. */
+/** Tests each role's rights on every path of a server with tokens. */
 class AccessTest {
   private static final String ADMIN = Token.newSecret();
   private static final String WEB = Token.newSecret();

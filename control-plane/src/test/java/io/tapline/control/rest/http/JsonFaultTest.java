@@ -43,7 +43,7 @@ class JsonFaultTest {
         .startsWith("\\\", \\\\");
   }
 
-  /** Strings that the parser rejects have a fault, and those that it accepts have none. */
+  /** Tests that exactly the strings that the parser rejects have a fault. */
   @Test
   void agreesWithTheParser() {
     String seed =

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests the revocation of tokens while their holders follow a query. */
+/** Tests tokens that are revoked while their holders follow a query. */
 class RevocationTest {
   /** Far below the 15 s after which an idle stream sends a keep-alive. */
   private static final Duration TIMEOUT = Duration.ofSeconds(5);
@@ -51,7 +51,7 @@ class RevocationTest {
         .formatted(Token.hash(secret), furtherText);
   }
 
-  /** Writes the token to keep, and others. */
+  /** Writes a token file with the token to keep and {@code others}. */
   private void write(String others) throws Exception {
     Files.writeString(file, "tokens:\n" + entry(KEPT, "") + others);
   }
@@ -142,7 +142,7 @@ class RevocationTest {
     }
   }
 
-  /** Tests responses whose handlers wait for the rest of the body. */
+  /** Tests responses whose handlers are waiting for the rest of the request's body. */
   @Test
   void otherActiveResponsesAreCutOff() throws Exception {
     try (Socket revoked = explain(REVOKED);

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Conditions for the headers behind rows of alerts. */
+/** Tests the conditions that find the headers behind rows of alerts. */
 class QueryAlertTest {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final String NETWORKS =

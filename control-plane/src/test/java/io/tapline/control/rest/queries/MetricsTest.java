@@ -89,7 +89,7 @@ class MetricsTest {
         }
       }
       used.addAll(names(Files.readString(ROOT.resolve("deploy/images/prometheus/alerts.yml"))));
-      // Other tests cover metrics of other programs, and of servers over TLS (TlsTest).
+      // Other tests cover metrics from other programs and from TLS servers (TlsTest).
       used.removeIf(name -> name.matches("tapline_(multilog|monitor_|certificate_).*"));
       assertThat(used).hasSizeGreaterThan(5).isSubsetOf(exported);
     }
