@@ -23,8 +23,8 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests a server whose agents capture for queries: one on a link with a client that continuously
- * requests pages of a web server, one on an idle link.
+ * Tests a server whose agents capture for queries: one agent on a link on which a client
+ * continuously requests pages from a web server, and one on an idle link.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices
@@ -37,7 +37,7 @@ class AgentsTest {
   private String registry;
   private final List<Cli.Running> agents = new ArrayList<>();
 
-  /** The busy host's MultiLog node. */
+  /** The MultiLog node of the busy host. */
   private String multilog;
 
   private Cli.Running node;
@@ -153,7 +153,7 @@ class AgentsTest {
     return known("agents", "agent", agent);
   }
 
-  /** Returns an agent's MultiLog node; nothing if there is none. */
+  /** Returns an agent's MultiLog node; an empty object if there is none. */
   private JsonNode nodeOf(String agent) throws Exception {
     return known("nodes", "node", agent);
   }
@@ -261,7 +261,7 @@ class AgentsTest {
         .as("both read the same clock")
         .isLessThanOrEqualTo(known("busy").path("clock_error_ns").asLong());
 
-    // A monitor that dies is restarted, and the query continues.
+    // If a monitor dies, it is restarted, and the query continues.
     assertThat(monitors(busy)).hasSize(1);
     long killed = monitors(busy).get(0);
     ProcessHandle.of(killed).orElseThrow().destroyForcibly();
@@ -273,7 +273,7 @@ class AgentsTest {
     assertThat(query(id).path("state").asText()).isEqualTo("stopped");
     await("nothing is assigned", () -> known("busy").path("queries").isEmpty());
 
-    // An agent that stays dead fails its queries, with an error that names its host.
+    // If an agent dies and does not return, its queries fail with an error that names its host.
     String lost = submit();
     server.awaitState(lost, "running");
     busy.process().destroyForcibly().waitFor();
@@ -296,7 +296,7 @@ class AgentsTest {
     Cli.run("query", "stop", resubmitted, "--server", server.url()).expectSuccess();
   }
 
-  /** Waits until some request from this one on is counted. */
+  /** Waits until some request with this or a higher number is counted. */
   private void awaitAfter(String id, int request) throws Exception {
     await(
         "requests after " + request,

@@ -15,9 +15,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The tutorial "write a processor": its class is compiled, its line registers it alongside the
- * built-in aggregates, its commands print the page's output, and its results are those of the
- * built-in aggregates.
+ * Tests the tutorial "write a processor": its class compiles, its line registers the class
+ * alongside the built-in aggregates, its commands print the page's output, and its results equal
+ * those of the built-in aggregates.
  */
 class AggregateTutorialTest {
   private static final String PAGE = "write-a-processor.md";

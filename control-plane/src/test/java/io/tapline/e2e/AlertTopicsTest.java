@@ -20,7 +20,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests alert topics on an external Kafka: missing, existing, and deleted while a query runs. */
+/**
+ * Tests alert topics on an external Kafka broker: missing, existing, and deleted while a query
+ * runs.
+ */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices
 class AlertTopicsTest {
@@ -29,7 +32,7 @@ class AlertTopicsTest {
       "PARSE http_get FROM * TO *:8080 LIMIT 1h SAMPLE * PROCESS (trigger: group=url, topic=%s)";
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
-  /** A Kafka producer waits for a minute and more by default. */
+  /** Maximum time to stop. By default, a Kafka producer waits for a minute or more. */
   private static final Duration STOP = Duration.ofSeconds(25);
 
   @TempDir static Path folder;

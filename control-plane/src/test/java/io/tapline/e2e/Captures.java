@@ -9,11 +9,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Captures outside the repository, in the folder that TAPLINE_CAPTURES names. */
+/** Finds captures outside the repository, in the folder given by TAPLINE_CAPTURES. */
 final class Captures {
   private Captures() {}
 
-  /** Returns the path of a capture or log; skips the test, with the reason, if it is absent. */
+  /** Returns the path of a capture or log. If it is absent, skips the test with the reason. */
   static Path path(String name) {
     String configured = System.getenv("TAPLINE_CAPTURES");
     Path folder =

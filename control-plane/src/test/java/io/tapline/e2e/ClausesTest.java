@@ -24,9 +24,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Tests that every clause and argument of the language changes the results as documented: compares
- * rows of a server over a small capture with plain computations over the same tuples, or over the
- * capture's known connections.
+ * Tests that every clause and argument of the language affects the results as documented: compares
+ * the rows of a server over a small capture with simple computations over the same tuples, or with
+ * the capture's known connections.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ClausesTest {
@@ -58,13 +58,13 @@ class ClausesTest {
   }
 
   private List<JsonNode> rows(String query) throws Exception {
-    // Uses the REST interface, which needs no JVM per query; other tests use the command line.
+    // The REST interface needs no JVM per query; other tests use the command line.
     String id = server.post("/api/v1/queries", query).get("id").asText();
     server.awaitState(id, "finished");
     return server.rows(id);
   }
 
-  /** Returns the rows of the window that ends last. */
+  /** Returns the rows of the last window. */
   private List<JsonNode> last(String query) throws Exception {
     List<JsonNode> rows = rows(query);
     long end = rows.stream().mapToLong(r -> r.get("window_end_ns").asLong()).max().orElseThrow();
@@ -104,7 +104,7 @@ class ClausesTest {
   @Test
   void argumentsOfAParserDecideWhichPacketsMakeTuples() throws Exception {
     String rest = " FROM * TO * LIMIT 9s SAMPLE * PROCESS (group: group=dscp, agg=count)";
-    // All packets of the capture have the code point 0; the default is 46.
+    // All packets of the capture have the code point 0; the parser's default is 46.
     assertThat(values(last("PARSE marked_packet(dscp=0)" + rest)))
         .isEqualTo(Map.of("0", (double) PACKETS));
     assertThat(rows("PARSE marked_packet" + rest)).isEmpty();

@@ -13,9 +13,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** Runs {@code bin/tapline} like a user: in a separate process, with its output in files. */
+/** Runs {@code bin/tapline} as a user would: in a separate process, with its output in files. */
 final class Cli {
-  /** Tests start many short commands, for which the C2 compiler costs more than it saves. */
+  /** Tests start many short commands, for which the C2 compiler would cost more than it saves. */
   private static final String QUICK_START = "-XX:TieredStopAtLevel=1";
 
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -44,7 +44,7 @@ final class Cli {
     }
   }
 
-  /** The repository's root, given by the build or found above the working directory. */
+  /** Returns the repository's root, given by the build or found above the working directory. */
   static Path root() {
     String property = System.getProperty("tapline.root");
     if (property != null) {
@@ -61,7 +61,7 @@ final class Cli {
     return run(Map.of(), arguments);
   }
 
-  /** Runs to the end, with extra environment variables. */
+  /** Runs a command to its end, with additional environment variables. */
   static Result run(Map<String, String> environment, String... arguments) {
     try (Running running = start(environment, arguments)) {
       return running.await(TIMEOUT_SECONDS);
@@ -96,7 +96,7 @@ final class Cli {
     }
   }
 
-  /** A running command. Closing it kills the process if it still runs. */
+  /** A running command. Closing it kills the process if it is still running. */
   record Running(Process process, Path out, Path err) implements AutoCloseable {
     Result await(long timeoutSeconds) {
       try {

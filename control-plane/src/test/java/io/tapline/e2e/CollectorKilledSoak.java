@@ -15,8 +15,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * SIGKILL of the collector's monitor, of its agent and of the control plane while loads of links
- * and rates of flows are measured: results resume, the gaps are reported, and nothing is left
+ * Kills the collector's monitor, its agent and the control plane with SIGKILL while link loads and
+ * flow rates are measured. Results must resume, gaps must be reported, and nothing may be left
  * behind. Skipped, with the reason, on hosts that can't run a testbed.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -30,7 +30,7 @@ class CollectorKilledSoak {
       "PARSE flow_rate(link=50000000, mirror=100000000, vantage=all) FROM * TO * LIMIT 600s SAMPLE *"
           + " PROCESS (group-max: by=bits_per_second, group=dst_port, w=1s)";
 
-  /** A flow of 8 Mb/s, which takes 16 % of a link of 50 Mb/s. */
+  /** Minimum share of a flow of 8 Mb/s, which takes 16 % of a link of 50 Mb/s. */
   private static final double MIN_SHARE = 0.1;
 
   private static final double MIN_RATE = 5e6;
@@ -70,7 +70,7 @@ class CollectorKilledSoak {
     return id;
   }
 
-  /** Waits for results of windows that begin after now, and prints how long it took. */
+  /** Waits for results of windows that begin from now on, and prints how long it took. */
   private void awaitNewResults(String since, String loads, String rates) throws Exception {
     long startNs = System.nanoTime();
     long nowNs = TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis());

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * Loads of links from marked copies. Skipped, with the reason, on hosts that can't run a testbed.
+ * Tests link loads from marked copies. Skipped, with the reason, on hosts that can't run a testbed.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices
@@ -28,7 +28,7 @@ class CollectorTest extends CollectorTestCase {
     network = MirroredNetwork.upWithCollector(Set.of(AGENT), "--mirror-mbit", "" + MIRROR_MBIT);
   }
 
-  /** Returns the account of the copies for the collector. */
+  /** Returns the accounting of the copies sent to the collector. */
   private JsonNode mirrored() throws Exception {
     for (JsonNode agent : network.get("/nodes").path("agents")) {
       if (agent.path("agent").asText().equals(Collector.NAME)) {
@@ -106,9 +106,10 @@ class CollectorTest extends CollectorTestCase {
     uplinks.removeIf(port -> !port.matches("edge-\\d-\\d:[34]"));
     assertThat(uplinks).as("%s", loads.sent()).hasSizeBetween(2, 8);
     loads.agree("edge", uplinks);
-    // Every port of the rows is an uplink; copies of packets between hosts of one switch name none.
+    // All ports in the rows are uplinks: a copy of a packet between hosts of the same switch names
+    // no port.
     assertThat(loads.load().keySet()).allMatch(port -> port.matches("edge-\\d-\\d:[34]"));
-    // A packet that another query also selects reaches both queries, once each.
+    // A packet that another query also selects reaches each query exactly once.
     long crossed = receiverPackets() - crossedBefore;
     assertThat(counted[0]).as("%d packets", crossed).isBetween(0.9 * crossed, 1.0 * crossed);
     assertThat(network.fabric.switches()).isEqualTo(previousSwitches);

@@ -17,24 +17,29 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.AfterAll;
 
 /**
- * Loads of links from the copies that switches send to a collector, by ports that are too slow for
- * them, compared with the switches' own counters.
+ * Compares link loads with the switches' own counters. The loads are computed from the copies that
+ * switches send to a collector, through ports that are too slow for all copies.
  */
 abstract class CollectorTestCase {
   static final String AGENT = "h-2-0-1";
   static final int MIRROR_MBIT = 10;
   static final double LINK = 50e6;
 
-  /** `make soak` measures for ten minutes. */
+  /** Length of a run; `make soak` measures for ten minutes. */
   static final int SECONDS =
       Integer.parseInt(System.getenv().getOrDefault("TAPLINE_LINK_SECONDS", "20"));
 
   static final long FLOW_BYTES_PER_SECOND = 1_000_000;
 
-  /** Ports that carry less than this have no load worth comparing: ARP, and the controller's. */
+  /**
+   * Minimum traffic of ports whose loads are compared; others carry only ARP and the controller's
+   * packets.
+   */
   static final double MIN_BYTES = 500_000;
 
-  /** A full queue takes 6.4 ms; the rest is for a busy machine. */
+  /**
+   * Maximum median delay of copies. A full queue takes 6.4 ms; the rest allows for a busy machine.
+   */
   static final double MAX_DELAY_MS = 25;
 
   static final String LOAD =
@@ -63,7 +68,9 @@ abstract class CollectorTestCase {
           pass
       """;
 
-  /** Senders and receivers; two flows share the switch of the first two senders. */
+  /**
+   * Sender, receiver and the receiver's address of each flow. The first two senders share a switch.
+   */
   static final List<List<String>> FLOWS =
       List.of(
           List.of("h-0-0-0", "h-2-0-0", "10.2.0.2"),
@@ -108,7 +115,7 @@ abstract class CollectorTestCase {
     }
   }
 
-  /** Returns the bytes that each port of a switch has sent, by the switch's and the port's name. */
+  /** Returns the number of bytes that each switch port has sent, by "switch:port". */
   private Map<String, Long> sent() throws IOException {
     Map<String, Long> sent = new TreeMap<>();
     FatTreePlan plan =
@@ -123,13 +130,17 @@ abstract class CollectorTestCase {
     return sent;
   }
 
-  /** Returns the sum of a query's shares over its windows of a second, in bytes by port. */
+  /**
+   * Returns the number of bytes by port, computed from a query's link shares in windows of one
+   * second.
+   */
   Map<String, Double> bytes(String query) throws Exception {
     Map<String, Double> bytes = new TreeMap<>();
     for (JsonNode row : network.server().rows(query)) {
       JsonNode key = row.path("key");
       if (!key.hasNonNull("port")) {
-        // A tap that lost copies and captured none since: its switch's load is unknown, not zero.
+        // The tap has lost copies and captured none since, so the load of its switch is unknown,
+        // not zero.
         assertThat(row.hasNonNull("value")).as("%s has a load", row).isFalse();
         continue;
       }
@@ -151,8 +162,8 @@ abstract class CollectorTestCase {
   }
 
   /**
-   * The results of a run by port: bytes that switches sent, loads that the queries report, and
-   * delays of copies.
+   * The results of a run by port: bytes that switches sent, loads that the queries report with
+   * their bounds, and delays of copies.
    */
   record Loads(
       Map<String, Long> sent,
@@ -160,7 +171,7 @@ abstract class CollectorTestCase {
       Map<String, Double> low,
       Map<String, Double> high,
       JsonNode delays) {
-    /** Compares the ports that one of these maps names, and prints the errors. */
+    /** Compares loads with bytes sent on these ports, and prints the errors. */
     void agree(String vantage, Set<String> ports) {
       System.out.printf(
           "Links, vantage=%s: bytes sent, error of the load, bounds relative to them, %%; median and "
@@ -185,7 +196,7 @@ abstract class CollectorTestCase {
         assertThat(low.get(port)).as(which).isLessThan(1.02 * truth);
         assertThat(high.get(port)).as(which).isGreaterThan(0.98 * truth);
       }
-      // Ports that carry only acknowledgements have none.
+      // Ports that carry only acknowledgements have no delays.
       assertThat(delays.isEmpty()).as("delays of copies").isFalse();
       for (JsonNode delay : delays) {
         assertThat(delay.path("median_ms").asDouble())

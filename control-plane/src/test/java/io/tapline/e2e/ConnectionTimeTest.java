@@ -15,8 +15,9 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /**
- * Compares connection times with a client's log: for 250 connections that close, reset, half-close,
- * stall, are refused or never answered, and for HTTP connections that carried one request or many.
+ * Compares connection times with a client's log, for 250 connections that close, are reset,
+ * half-closed, stalled, refused or never answered, and for HTTP connections that carried one or
+ * many requests.
  */
 class ConnectionTimeTest {
   private static final double NS_PER_SECOND = 1e9;
@@ -35,7 +36,7 @@ class ConnectionTimeTest {
     return Cli.run("run", query, "--pcap", capture.toString(), "--json").expectSuccess().json();
   }
 
-  /** Tuples of an event by flow; each flow has at most one tuple of each event. */
+  /** Returns the tuples of some events by flow. REQUIRES: each flow has at most one such tuple. */
   private static Map<String, JsonNode> byFlow(List<JsonNode> tuples, String... events) {
     return tuples.stream()
         .filter(t -> List.of(events).contains(t.get("event").asText()))
@@ -46,7 +47,7 @@ class ConnectionTimeTest {
     return tuple.get("time_ns").asLong() - tuple.get("certain_after_ns").asLong();
   }
 
-  /** Returns the durations in nanoseconds of the flows whose beginning and end were captured. */
+  /** Returns the durations, in nanoseconds, of the flows whose beginning and end were captured. */
   private static Map<String, Long> durations(List<JsonNode> tuples) {
     Map<String, JsonNode> ends = byFlow(tuples, "fin", "rst");
     Map<String, Long> durations = new HashMap<>();

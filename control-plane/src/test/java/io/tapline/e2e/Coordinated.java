@@ -17,8 +17,8 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryOneTime;
 
 /**
- * The services that several control planes share: ZooKeeper, a broker, a Redis with users, and a
- * Flink cluster of processes. Each is real.
+ * The services that several control planes share: ZooKeeper, a broker, a Redis server with users,
+ * and a Flink cluster of separate processes. All are real.
  */
 final class Coordinated implements AutoCloseable {
   final FlinkCluster flink;
@@ -34,12 +34,12 @@ final class Coordinated implements AutoCloseable {
     FlinkCluster in(Path folder) throws Exception;
   }
 
-  /** Starts the services with one ZooKeeper server. */
+  /** Starts the services with a single ZooKeeper server. */
   Coordinated(Path folder) throws Exception {
     this(folder, FlinkCluster::new);
   }
 
-  /** Starts everything with a Flink cluster that is started in the given folder. */
+  /** Starts the services with one ZooKeeper server and the given Flink cluster. */
   Coordinated(Path folder, Start flink) throws Exception {
     this(folder, new TestZooKeeper(Files.createDirectory(folder.resolve("zookeeper"))), flink);
   }
@@ -87,7 +87,7 @@ final class Coordinated implements AutoCloseable {
     return brokers;
   }
 
-  /** Returns the names of queries' records in ZooKeeper. */
+  /** Returns the names of query records in ZooKeeper. */
   List<String> records() throws Exception {
     try (CuratorFramework client =
         CuratorFrameworkFactory.newClient(zooKeeper, new RetryOneTime(100))) {
@@ -121,7 +121,7 @@ final class Coordinated implements AutoCloseable {
     return options;
   }
 
-  /** Returns true if a server leads: followers redirect to the leader. */
+  /** Returns true if a server is the leader; followers redirect to the leader. */
   static boolean leads(Server server) throws Exception {
     HttpRequest request =
         HttpRequest.newBuilder(URI.create(server.url() + "/api/v1/nodes")).build();

@@ -20,7 +20,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests two control planes, one leading, with an agent that knows both and captures on a link. */
+/**
+ * Tests two control planes, one of which leads, with an agent that knows both and captures on a
+ * link.
+ */
 @MakesNetworkDevices
 class CoordinationTest {
   private static final int SOME = 40;
@@ -56,7 +59,7 @@ class CoordinationTest {
     return server(Cli.root(), number);
   }
 
-  /** Starts the server of a version, by the root of its checkout. */
+  /** Starts a server from the checkout of a version. */
   private Server server(Path version, int number) {
     try {
       List<String> options = shared.options(registries.get(number));
@@ -87,8 +90,8 @@ class CoordinationTest {
   }
 
   /**
-   * Kills the agent and waits for its monitor to send its remaining data and end; until then, two
-   * monitors would capture on the link.
+   * Kills the agent and waits until its monitor has sent its remaining data and ended. Until then,
+   * two monitors would capture on the link.
    */
   private static void kill(Cli.Running agent) throws Exception {
     List<ProcessHandle> monitor = agent.process().descendants().toList();
@@ -106,8 +109,8 @@ class CoordinationTest {
   }
 
   /**
-   * Returns how often each request was counted, by its number; those with an unknown URL are
-   * omitted.
+   * Returns how often each request was counted, by request number; omits requests with an unknown
+   * URL.
    */
   private static Map<Integer, Long> counted(Server server, String id) throws Exception {
     Map<Integer, Long> counts = new HashMap<>();
@@ -147,7 +150,7 @@ class CoordinationTest {
     Cli.Running agent = agent();
     Fabric.await("the agent is up", () -> isUp(first));
 
-    // The query is sent to the follower.
+    // The query is submitted to the follower.
     String id =
         second.submit(
             "PARSE http_get FROM * TO %s:%d LIMIT 1h SAMPLE * PROCESS (group-count: group=url, w=1s, s=1s)"
@@ -193,8 +196,8 @@ class CoordinationTest {
   }
 
   /**
-   * Upgrades the control planes before the agent, since an agent does not serve an older control
-   * plane.
+   * Upgrades the control planes before the agent, since an agent does not work with an older
+   * control plane.
    */
   @Test
   void aQueryOutlivesAnUpgrade() throws Exception {

@@ -15,8 +15,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * Queries with AT over real switches without configured taps: the server is the controller of a
- * testbed with slow links, and switches copy both sides of the queues to an agent's monitor.
+ * Tests queries with AT over real switches without configured taps. The server is the controller of
+ * a testbed with slow links, and switches copy both sides of the queues to an agent's monitor.
  * Skipped, with the reason, on hosts that can't run a testbed.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -27,7 +27,9 @@ class CopiedQueuesTest {
   private static final String RECEIVER = "h-2-0-0";
   private static final String RECEIVER_ADDRESS = "10.2.0.2";
 
-  /** A rate that a sender exceeds even on a loaded machine, so packets wait in the queue. */
+  /**
+   * Link rate, which a sender exceeds even on a loaded machine, so that packets wait in the queue.
+   */
   private static final int LINK_MBIT = 5;
 
   private static final int QUEUE_PACKETS = 100;
@@ -36,7 +38,7 @@ class CopiedQueuesTest {
   private static final int BURST_PACKETS = 600;
   private static final String PORT = "9000";
 
-  /** A datagram with its UDP, IPv4 and Ethernet headers. */
+  /** Length of a datagram with its UDP, IPv4 and Ethernet headers. */
   private static final int WIRE = PAYLOAD + 8 + 20 + 14;
 
   private static final String UP =
@@ -50,7 +52,7 @@ class CopiedQueuesTest {
           + UP
           + "PROCESS (group-max: group=(queue, src_port), by=queued_packets, w=1s)";
 
-  /** A query of packets that the same switch copies to the same monitor. */
+  /** A query for packets that the same switch copies to the same monitor. */
   private static final String PLAIN =
       "PARSE udp_flow FROM 10.0.0.3 TO *:9000 LIMIT 300s SAMPLE * PROCESS (group-sum: group=dst_port, by=client_packets, w=1s)";
 
@@ -100,7 +102,7 @@ class CopiedQueuesTest {
     }
   }
 
-  /** Sends bursts and returns the number of datagrams that arrived. */
+  /** Sends bursts; returns the number of datagrams that arrived. */
   private long send() throws Exception {
     try (Cli.Running receiver = network.fabric.start(RECEIVER, "python3", "-c", RECEIVE, PORT)) {
       Fabric.await(
@@ -136,7 +138,10 @@ class CopiedQueuesTest {
     return values.values().stream().mapToDouble(Double::doubleValue).sum();
   }
 
-  /** Waits until results no longer change: the last windows and lost copies have been counted. */
+  /**
+   * Waits until the results no longer change, so that the last windows and all lost copies are
+   * counted.
+   */
   private void awaitRest(String... queries) throws Exception {
     String seen = "";
     int same = 0;
@@ -155,7 +160,7 @@ class CopiedQueuesTest {
     return network.fabric.dropped("e00u0") + network.fabric.dropped("e00u1");
   }
 
-  /** Returns the account of the copies for the agent's host. */
+  /** Returns the accounting of the copies sent to the agent's host. */
   private JsonNode mirrored() throws Exception {
     for (JsonNode agent : network.get("/nodes").path("agents")) {
       if (agent.path("agent").asText().equals(AGENT)) {
@@ -200,9 +205,9 @@ class CopiedQueuesTest {
                 values(flows),
                 values(plain),
                 copies);
-    // The switch drops the rest of a batch once the kernel's queue refuses a packet. A switch that
-    // was not scheduled sends copies of departures in bursts, some of which are dropped on their
-    // way.
+    // Once the kernel's queue refuses a packet, the switch drops the rest of the batch. A switch
+    // that was not scheduled for a while sends copies of departures in bursts, some of which are
+    // dropped on their way.
     assertThat(dropped).as(seen).isPositive();
     assertThat(arrived).as(seen).isBetween(0.9 * sent, (double) sent);
     assertThat(sum(values(lost))).as(seen).isEqualTo(arrived - received + copiesLost);

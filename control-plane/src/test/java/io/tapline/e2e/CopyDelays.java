@@ -10,12 +10,12 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The delays of copies: from when a switch sends a packet until the collector receives the copy
- * that this switch has made. Only packets of connections to port 9000 whose IP identification ends
- * in five zeros are counted.
+ * Measures the delays of copies: the time from when a switch sends a packet until the collector
+ * receives the copy that this switch made. Only TCP packets to port 9000 whose IP identification
+ * ends in five zero bits are measured.
  */
 final class CopyDelays implements AutoCloseable {
-  /** Captures at the switches' ports and, in another namespace, at the collector's taps. */
+  /** Captures on the switches' ports and, in another namespace, on the collector's taps. */
   private static final String CAPTURE =
       """
       import collections, ctypes, json, os, select, signal, socket, statistics, struct, sys
@@ -115,7 +115,7 @@ final class CopyDelays implements AutoCloseable {
     return delays;
   }
 
-  /** Ends the capture; returns copies, median_ms and p99_ms by port, such as edge-0-0:3. */
+  /** Ends the capture; returns copies, median_ms and p99_ms by port (such as edge-0-0:3). */
   JsonNode finish() {
     capture.process().destroy();
     String[] lines = capture.await(60).expectSuccess().stdout().strip().split("\n");

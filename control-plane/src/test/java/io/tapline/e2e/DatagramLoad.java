@@ -7,9 +7,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A client of the testbed that sends datagrams at one rate and then at a lower one, and counts
- * them. Each datagram within a second has a separate flow, so it causes one tuple; ports are as
- * popular as pages.
+ * A client in the testbed that sends datagrams at one rate and then at a lower one, and counts
+ * them. Each datagram within a second belongs to a separate flow, so it causes one tuple. The
+ * popularity of ports is distributed like that of pages.
  */
 final class DatagramLoad {
   private static final String SCRIPT =
@@ -41,11 +41,11 @@ final class DatagramLoad {
   /**
    * The datagrams that were sent.
    *
-   * @param bySecond number per port, by second since the epoch
+   * @param bySecond number of datagrams per port, by second since the epoch
    */
   record SentDatagrams(long beganNs, long fellNs, Map<Long, Map<Integer, Long>> bySecond) {
 
-    /** Returns the number of datagrams per port, in a window of whole seconds. */
+    /** Returns the number of datagrams per port in a window of whole seconds. */
     Map<Integer, Long> in(long fromNs, long toNs) {
       Map<Integer, Long> ports = new HashMap<>();
       for (long second = fromNs / 1_000_000_000L; second < toNs / 1_000_000_000L; second++) {
@@ -56,7 +56,7 @@ final class DatagramLoad {
       return ports;
     }
 
-    /** Returns true if datagrams were sent all the time between two times. */
+    /** Returns true if datagrams were sent throughout a period. */
     boolean covers(long fromNs, long toNs) {
       return bySecond.containsKey(fromNs / 1_000_000_000L - 1)
           && bySecond.containsKey(toNs / 1_000_000_000L);

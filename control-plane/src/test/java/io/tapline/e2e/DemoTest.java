@@ -14,7 +14,10 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Compares the demo with nginx's log and with tshark's summary of its capture (summary.csv). */
+/**
+ * Compares the demo's results with nginx's log and with tshark's summary of the capture
+ * (summary.csv).
+ */
 class DemoTest {
   private static final double NS_PER_MS = 1e6;
 
@@ -61,8 +64,8 @@ class DemoTest {
   }
 
   /**
-   * There are ten rows per window, and the most requested URL of all windows has as many requests
-   * as in the log.
+   * Checks that each window has ten rows, and that the most requested URL of all windows has as
+   * many requests as in the log.
    */
   private static void assertUrls(List<JsonNode> rows) {
     Map<Long, Integer> perWindow = new TreeMap<>();
@@ -114,7 +117,7 @@ class DemoTest {
     assertFigures();
   }
 
-  /** Checks the signatures of NetAlytics section 7.1 in the figures. */
+  /** Checks that the figures show the effects described in NetAlytics, section 7.1. */
   private void assertFigures() {
     Map<String, Double> ms = figure("figure-9.csv");
     Map<String, Double> mb = figure("figure-11.csv");
@@ -137,7 +140,7 @@ class DemoTest {
     }
   }
 
-  /** Returns the values by "from,to". */
+  /** Returns a figure's values by "from,to". */
   private Map<String, Double> figure(String file) {
     return Captures.lines(folder.resolve(file)).stream()
         .skip(1)

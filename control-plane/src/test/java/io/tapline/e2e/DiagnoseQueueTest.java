@@ -15,25 +15,24 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests the diagnosis of a burst that fills a queue between two taps of interfaces, while its query
- * runs.
+ * Tests the diagnosis of a burst that fills a queue between two interface taps, while the queue's
+ * query is running.
  */
 @MakesNetworkDevices
 class DiagnoseQueueTest {
   private static final long TIMEOUT_MS = 60_000;
 
-  /** Type of a packet's block in a pcapng file, and the offset of its frame. */
+  /** Block type of a packet in a pcapng file, and the offset of the frame in the block. */
   private static final int ENHANCED_PACKET = 6;
 
   private static final int FRAME = 28;
 
-  /** Offset of the source port in a frame without a tag and with a short IP header. */
+  /** Offset of the source port in an untagged frame whose IP header has no options. */
   private static final int SOURCE_PORT = 14 + 20;
 
   /**
-   * Sends 40 datagrams, three out of four from port 40003, in one burst into the first interface
-   * and one by one into the second. Before and after the burst, sends some datagrams that are not
-   * queued.
+   * Sends 40 datagrams, three out of four from port 40003, in one burst on the first interface, and
+   * one by one on the second. Before and after the burst, sends some datagrams that are not queued.
    */
   private static final String SEND =
       """
@@ -69,7 +68,7 @@ class DiagnoseQueueTest {
     return new ProcessBuilder(command).inheritIO().start().waitFor() == 0;
   }
 
-  /** Adds a link and returns the end on which the monitor captures. */
+  /** Adds a link; returns the end on which the monitor captures. */
   private String link(String side) throws Exception {
     String here = name + side + "0";
     String there = name + side + "1";
@@ -138,7 +137,7 @@ class DiagnoseQueueTest {
     }
   }
 
-  /** Starts a MultiLog node that keeps the packets that arrive at the queue. */
+  /** Starts a MultiLog node that stores the packets that arrive at the queue. */
   private Process node(String networkInterface, String address) throws Exception {
     return new ProcessBuilder(
             Cli.root().resolve("build/bin/tapline-multilog").toString(),
@@ -154,7 +153,7 @@ class DiagnoseQueueTest {
         .start();
   }
 
-  /** Returns the number of packets by source port in the file of the burst's packets. */
+  /** Returns the number of packets by source port in the saved file of the burst's packets. */
   private Map<Integer, Long> packets(Server server) throws Exception {
     Path file = folder.resolve("burst.pcapng");
     Cli.run("diagnose", "queue", "s1:2", "--pcapng", file.toString(), "--server", server.url())

@@ -15,11 +15,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Compares {@code tapline diagnose} through a real server and nodes with ns-3's report on its
- * traces.
+ * Compares the output of {@code tapline diagnose}, through a real server and real nodes, with
+ * ns-3's ground truth for its traces.
  */
 class DiagnoseTest {
-  /** A retransmission that was lost again, or that no packet follows, is undetectable. */
+  /**
+   * Minimum share of losses to detect. A retransmission that is lost again, or is the last packet,
+   * is undetectable.
+   */
   private static final double MOSTLY = 0.7;
 
   private static final String VICTIM = "10.1.0.2:49153 > 10.0.0.2:5000";
@@ -44,7 +47,8 @@ class DiagnoseTest {
       assertThat(diagnose("path").exitCode()).as("without a rule").isEqualTo(2);
       assertThat(diagnose("outcast", "h0").exitCode()).as("no address").isEqualTo(1);
     }
-    // In another network, the first host exists, the second one is gone, and tracking is restarted.
+    // In another network, the first host still exists, the second one is gone, and tracking
+    // restarts.
     try (TracedNodes nodes = new TracedNodes(folder, "outcast-small")) {
       nodes.awaitWatch(track());
       nodes.play();

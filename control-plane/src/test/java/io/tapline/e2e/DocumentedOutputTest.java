@@ -22,7 +22,7 @@ class DocumentedOutputTest {
   @Test
   void demoPrintsTheDocumentedOutput() {
     String printed = Cli.run("demo").expectSuccess().stdout();
-    // The document has one window of each table, without its title.
+    // The document shows one window of each table, without the table's title.
     String shown = block(README, "Durations of connections between tiers");
     assertThat(words(printed.replaceAll("(?m)^diff-group by .*\n", ""))).contains(words(shown));
     assertThat(printed).containsSubsequence(lines(block(REFERENCE, "diff-group by src_ip")));
@@ -74,7 +74,7 @@ class DocumentedOutputTest {
     }
   }
 
-  /** Returns the indented block that begins with these words, without its indentation. */
+  /** Returns the indented block that begins with this text, without the indentation. */
   private static String block(String name, String beginning) {
     Matcher first =
         Pattern.compile("^( +)" + Pattern.quote(beginning), Pattern.MULTILINE)

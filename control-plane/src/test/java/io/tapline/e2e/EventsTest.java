@@ -24,8 +24,8 @@ import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests events of a query on an interface: a client gets each event that meets WHERE once and no
- * other, and the stream job counts the same tuples.
+ * Tests the events of a query on an interface. A client gets each event that meets WHERE exactly
+ * once, and no others. The stream job counts the same tuples.
  */
 @MakesNetworkDevices
 class EventsTest {
@@ -112,7 +112,10 @@ class EventsTest {
     }
   }
 
-  /** The command and the route show the events with the flow that filled the link. */
+  /**
+   * Checks that the command and the REST resource show the events with the flow that filled the
+   * link.
+   */
   private static void assertFlowsAreListed(Server server, List<JsonNode> events) {
     List<JsonNode> listed =
         Cli.run(
@@ -138,7 +141,7 @@ class EventsTest {
       assertThat(event.get("flows_left_out").asInt()).isZero();
       assertThat(event.get("flows")).isNotEmpty();
     }
-    // Other intervals are filled by connections to the web server.
+    // Other intervals were filled by connections to the web server.
     assertThat(
             listed.stream()
                 .flatMap(event -> StreamSupport.stream(event.get("flows").spliterator(), false)))
@@ -165,7 +168,7 @@ class EventsTest {
   }
 
   /**
-   * Runs a query to an address; returns its events, which the stream job reports as alerts, too.
+   * Runs a query for an address; returns its events, which the stream job also reports as alerts.
    *
    * @param source the server's option for the interface, whose name follows {@code prefix}
    * @param check called with the events while the server runs
@@ -184,7 +187,7 @@ class EventsTest {
     }
   }
 
-  /** Tries to connect to a closed port, for a second. */
+  /** Tries for a second to connect to a closed port. */
   private static void connect(String address) throws Exception {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(1);
     while (System.nanoTime() < end) {
@@ -202,7 +205,7 @@ class EventsTest {
     void send(String address) throws Exception;
   }
 
-  /** Returns all events of a query that is stopped once some have arrived. */
+  /** Returns all events of a query, which is stopped once some have arrived. */
   private static List<JsonNode> events(
       Server server, String id, WebLink link, Traffic traffic, int count) throws Exception {
     List<JsonNode> events = Collections.synchronizedList(new ArrayList<>());
@@ -223,7 +226,7 @@ class EventsTest {
     }
   }
 
-  /** Adds the events of the query's stream until it ends. */
+  /** Adds the events of the query's stream to {@code events} until the stream ends. */
   private static CompletableFuture<Void> follow(String url, String id, List<JsonNode> events) {
     HttpRequest request =
         HttpRequest.newBuilder(URI.create(url + "/api/v1/queries/" + id + "/events")).build();

@@ -20,8 +20,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * A testbed with a unique name, without a controller. {@link #close} removes it; if this process is
- * killed, a guard in a separate session does.
+ * A testbed with a unique name and no controller. {@link #close} removes it; if this process is
+ * killed, a guard in a separate session removes it.
  */
 final class Fabric implements AutoCloseable {
   private static final long AWAIT_NS = 120_000_000_000L;
@@ -40,7 +40,7 @@ final class Fabric implements AutoCloseable {
     guard = guard();
   }
 
-  /** Skips the test, with the reason, on hosts that can't have network namespaces with links. */
+  /** Skips the test, with the reason, on hosts that can't create links in network namespaces. */
   static void requireNamespaces() {
     assumeTrue("root".equals(System.getProperty("user.name")), "SKIPPED: namespaces need root");
     String make =
@@ -65,7 +65,7 @@ final class Fabric implements AutoCloseable {
         "SKIPPED: network namespaces or veths are not available");
   }
 
-  /** Reserves a name and starts its guard; nothing is up yet. */
+  /** Reserves a name and starts the guard; the testbed is not up yet. */
   static Fabric named() throws IOException {
     require();
     return new Fabric();
@@ -91,7 +91,7 @@ final class Fabric implements AutoCloseable {
     return Cli.run(words.toArray(String[]::new));
   }
 
-  /** Makes the guard also end a process of this host. */
+  /** Registers a process of this host, so that the guard also ends it. */
   void guards(Process process) throws IOException {
     Files.writeString(guarded, process.pid() + "\n", StandardOpenOption.APPEND);
   }
@@ -115,7 +115,7 @@ final class Fabric implements AutoCloseable {
     return testbed("status", "--json").json().get(0);
   }
 
-  /** Returns devices, namespaces, processes and files with the testbed's name. */
+  /** Returns the devices, namespaces, processes and files that have the testbed's name. */
   TreeSet<String> ours() throws IOException {
     TreeSet<String> all = new TreeSet<>();
     for (Path place : List.of(Path.of("/sys/class/net"), Path.of("/run/netns"), FOLDER)) {
@@ -151,8 +151,8 @@ final class Fabric implements AutoCloseable {
   }
 
   /**
-   * Cuts a host off from its switch's copies: packets are dropped on the cable, unnoticed by either
-   * end. Returns false if that is impossible.
+   * Cuts a host off from its switch's copies: packets are dropped on the cable, unnoticed by both
+   * ends. Returns false if this is impossible.
    */
   boolean cut(String host) {
     return run(List.of("tc", "qdisc", "add", "dev", mirrorPort(host), "root", "blackhole"))
@@ -165,7 +165,7 @@ final class Fabric implements AutoCloseable {
     run(List.of("tc", "qdisc", "del", "dev", mirrorPort(host), "root")).expectSuccess();
   }
 
-  /** Returns the packets that the kernel's queue of a switch's port has dropped. */
+  /** Returns the number of packets that the kernel queue of a switch's port dropped. */
   long dropped(String port) {
     String shown =
         run(List.of("tc", "-s", "qdisc", "show", "dev", name + "-" + port))
@@ -175,7 +175,7 @@ final class Fabric implements AutoCloseable {
   }
 
   /**
-   * Connects a host's mirror0 to another switch as well, at a port with this number: mirror0
+   * Connects a host's mirror0 to another switch as well, at a port with this number. mirror0
    * becomes a bridge of both cables that does not forward between them. The inventory lists the
    * port.
    */
@@ -231,9 +231,9 @@ final class Fabric implements AutoCloseable {
   }
 
   /**
-   * Makes hosts wait five seconds from now on before they retransmit: if a machine is suspended for
-   * longer than TCP's usual timeout, the end of a connection is sent twice, and a host that has
-   * forgotten that connection by then answers with a reset.
+   * Makes hosts wait for five seconds before they retransmit. Otherwise, if the machine were
+   * suspended for longer than TCP's usual timeout, the end of a connection would be sent twice, and
+   * a host whose connection has already been closed would answer with a reset.
    */
   void slowRetransmissions() {
     String script =
@@ -243,7 +243,9 @@ final class Fabric implements AutoCloseable {
     run(List.of("sh", "-c", script, name)).expectSuccess();
   }
 
-  /** Returns the supervisor's record of a process: its PID (0 while there is none) and restarts. */
+  /**
+   * Returns the supervisor's record of a process: its PID (0 while it is not running) and restarts.
+   */
   JsonNode process(String process) throws IOException {
     JsonNode all = Cli.parse(Files.readString(folder().resolve("processes.json")));
     for (JsonNode element : all) {
@@ -254,7 +256,7 @@ final class Fabric implements AutoCloseable {
     throw new AssertionError("no " + process + " in " + all);
   }
 
-  /** Sends SIGKILL; returns once the process has been replaced, without any other restart. */
+  /** Kills a process with SIGKILL; returns once it has been replaced, without any other restart. */
   void killAndAwaitAnother(String process) throws Exception {
     JsonNode previousNode = process(process);
     ProcessHandle.of(previousNode.path("pid").asLong()).orElseThrow().destroyForcibly();
@@ -268,13 +270,13 @@ final class Fabric implements AutoCloseable {
         .isEqualTo(previousNode.path("restarts").asInt() + 1);
   }
 
-  /** Returns the process of one of Open vSwitch's daemons. */
+  /** Returns the process ID of one of Open vSwitch's daemons. */
   long pid(String daemon) throws IOException {
     return Long.parseLong(Files.readString(folder().resolve(daemon + ".pid")).strip());
   }
 
   /**
-   * Returns the contents of switches by bridge: flows with their cookies, groups, meters. Omits
+   * Returns the state of each switch by bridge: flows with their cookies, groups and meters. Omits
    * bridges that do not answer.
    */
   Map<String, String> switches() throws IOException {
@@ -295,7 +297,10 @@ final class Fabric implements AutoCloseable {
     return all;
   }
 
-  /** Returns the rules without the epochs in cookies: a later controller's rules are equivalent. */
+  /**
+   * Returns the rules without the epochs in their cookies, since a later controller's rules are
+   * equivalent.
+   */
   Map<String, String> rules() throws IOException {
     Map<String, String> all = new TreeMap<>(switches());
     all.replaceAll((bridge, flows) -> sorted(flows.replaceAll("(cookie=0x7a91..)\\w{10}", "$1")));
@@ -306,7 +311,7 @@ final class Fabric implements AutoCloseable {
     return lines.lines().sorted().collect(Collectors.joining("\n"));
   }
 
-  /** Changes a switch from outside: {@code ovs-ofctl ACTION … SWITCH …}. */
+  /** Changes a switch externally, with {@code ovs-ofctl ACTION … SWITCH …}. */
   void openFlow(String action, String bridge, String... words) {
     List<String> command = new ArrayList<>(List.of("ovs-ofctl", "-O", "OpenFlow14", action));
     command.add("unix:" + folder().resolve(name + "-" + bridge + ".mgmt"));
@@ -328,7 +333,9 @@ final class Fabric implements AutoCloseable {
     return run(List.of("ovs-ofctl", "-O", "OpenFlow14", "show", target)).expectSuccess().stdout();
   }
 
-  /** Returns bridges with a mirror rule of ours, and the packets that each has copied. */
+  /**
+   * Returns the bridges with mirror rules of ours, and the number of packets that each has copied.
+   */
   Map<String, Long> mirroring() throws IOException {
     Map<String, Long> all = new TreeMap<>();
     for (String bridge : switches().keySet()) {
@@ -343,7 +350,10 @@ final class Fabric implements AutoCloseable {
     return all;
   }
 
-  /** Returns the packets that our mirror rules in a bridge have copied, by its counters. */
+  /**
+   * Returns the number of packets that our mirror rules in a bridge have copied, by the bridge's
+   * counters.
+   */
   long copied(String bridge) {
     String target = "unix:" + folder().resolve(name + "-" + bridge + ".mgmt");
     return run(List.of("ovs-ofctl", "-O", "OpenFlow14", "dump-flows", target, MIRROR))
@@ -355,7 +365,7 @@ final class Fabric implements AutoCloseable {
         .sum();
   }
 
-  /** Returns the packets that each of our mirror rules in a bridge has copied. */
+  /** Returns the number of packets that each of our mirror rules in a bridge has copied. */
   Map<String, Long> copiedByRule(String bridge) {
     String target = "unix:" + folder().resolve(name + "-" + bridge + ".mgmt");
     return run(List.of("ovs-ofctl", "-O", "OpenFlow14", "dump-flows", target, MIRROR))

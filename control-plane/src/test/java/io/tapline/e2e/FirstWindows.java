@@ -14,18 +14,18 @@ import java.util.TreeMap;
 import java.util.function.Predicate;
 
 /**
- * Compares a query of a web server's packets with the headers that a MultiLog node keeps on the
- * server's host. The query is started, disturbed and stopped while a client sends requests: each
- * second that is not marked partial must have as many packets in the query's result as on the host.
+ * Compares a query for a web server's packets with the headers that a MultiLog node stores on the
+ * server's host. The query is started, disturbed and stopped while a client sends requests: for
+ * each second that is not marked partial, the query's result must have as many packets as the host.
  *
- * <p>A packet has two timestamps, that of the host and that of the monitor that gets its copy. So
- * the client pauses around the end of each second, and seconds with a packet in the pause are not
+ * <p>A packet has two timestamps: the host's, and that of the monitor that gets the copy. So the
+ * client pauses around the end of each second, and seconds with a packet in the pause are not
  * compared.
  */
 final class FirstWindows implements AutoCloseable {
   private static final String SERVER = "h-0-0-0";
 
-  /** Both hosts are at the server's switch. */
+  /** The agents' hosts: the server's own and another one at the same switch. */
   private static final Set<String> WATCHERS = Set.of(SERVER, "h-0-0-1");
 
   private static final String ADDRESS = "10.0.0.2";
@@ -35,7 +35,7 @@ final class FirstWindows implements AutoCloseable {
   private static final long SECOND_NS = 1_000_000_000L;
   private static final long REST_NS = 100_000_000L;
 
-  /** Number of seconds that are compared after a start, and after each disturbance. */
+  /** Number of seconds that are compared after each start, and after each disturbance. */
   private static final int ENOUGH = 2;
 
   private static final String CLIENT =
@@ -55,23 +55,23 @@ final class FirstWindows implements AutoCloseable {
   private final List<AutoCloseable> open = new ArrayList<>();
   private final MirroredNetwork network;
 
-  /** Time at which the query's monitor was killed; Long.MAX_VALUE if it was not. */
+  /** Time at which the query's monitor was killed; Long.MAX_VALUE if it was not killed. */
   private long disturbedNs;
 
-  /** The faults of a query's monitor. */
+  /** Faults that the test causes for a query's monitor. */
   enum Disturbance {
     NONE,
-    /** Kills the monitor; the agent starts another. */
+    /** The monitor is killed, and its agent starts another one. */
     MONITOR_KILLED,
-    /** Kills the agent; another host takes over. */
+    /** The agent is killed, and another host takes over. */
     AGENT_KILLED
   }
 
   /**
-   * The result of a start.
+   * The outcome of a query.
    *
    * @param partial number of partial seconds
-   * @param compared number of complete seconds, which matched the host
+   * @param compared number of complete seconds, all of which matched the host
    * @param repeated number of complete seconds that began after the disturbance
    */
   record Outcome(int partial, int compared, int repeated) {}
@@ -82,7 +82,8 @@ final class FirstWindows implements AutoCloseable {
   }
 
   /**
-   * Skips the test on hosts that can't run a testbed; else returns once the client sends requests.
+   * Skips the test on hosts that can't run a testbed. Otherwise, returns once the client sends
+   * requests.
    */
   static FirstWindows up(Path folder) throws Exception {
     Certificates authority = Certificates.authority(folder, "authority");
@@ -129,7 +130,7 @@ final class FirstWindows implements AutoCloseable {
     Fabric.await("the client sends requests", () -> !headers(fromNs).isEmpty());
   }
 
-  /** Returns the address at which this host reaches the web server's. */
+  /** Returns the address at which this host reaches the web server's host. */
   private static String controlAddress(Fabric fabric) {
     String script = "ip -4 -o addr show control0 | sed 's/.* inet \\([0-9.]*\\).*/\\1/'";
     return Fabric.run(fabric.in(SERVER, "sh", "-c", script)).expectSuccess().stdout().strip();
@@ -182,7 +183,9 @@ final class FirstWindows implements AutoCloseable {
     return outcome[0];
   }
 
-  /** Fails at the first second that has fewer or more packets than the host and is not marked. */
+  /**
+   * Fails at the first second that has fewer or more packets than on the host and is not marked.
+   */
   private Outcome compare(String query, long fromNs) throws Exception {
     NavigableMap<Long, JsonNode> windows = new TreeMap<>();
     network.server().rows(query).forEach(row -> windows.put(start(row), row));
@@ -215,7 +218,10 @@ final class FirstWindows implements AutoCloseable {
     return row.path("partial").asBoolean();
   }
 
-  /** A second without a row is complete, unless no packet was seen since the disturbance. */
+  /**
+   * Returns true if a second is complete. A second without a row is complete, unless no packet was
+   * seen since the disturbance.
+   */
   private boolean isComplete(NavigableMap<Long, JsonNode> windows, long second) {
     JsonNode row = windows.get(second);
     boolean isSeen =
@@ -228,7 +234,7 @@ final class FirstWindows implements AutoCloseable {
     return row.path("window_start_ns").asLong();
   }
 
-  /** Returns true if no packets surround either end of the second. */
+  /** Returns true if there are no packets around either end of the second. */
   private static boolean isClear(List<Long> headers, long second) {
     return between(headers, second - REST_NS, second + REST_NS) == 0
         && between(headers, second + SECOND_NS - REST_NS, second + SECOND_NS + REST_NS) == 0;
@@ -238,7 +244,7 @@ final class FirstWindows implements AutoCloseable {
     return headers.stream().filter(time -> time >= fromNs && time < toNs).count();
   }
 
-  /** Returns the times of the web server's packets on its host since then. */
+  /** Returns the times, since {@code fromNs}, of the web server's packets on its host. */
   private List<Long> headers(long fromNs) throws Exception {
     String request =
         """

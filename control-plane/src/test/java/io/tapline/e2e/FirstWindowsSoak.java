@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Starts a query over real switches repeatedly, with and without the loss of a monitor. */
+/** Starts a query over real switches repeatedly, with and without loss of its monitor. */
 class FirstWindowsSoak {
   private static final int STARTS = 20;
 

@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * A Flink session cluster as an operator would run it: a job manager and a task manager, with all
- * dependencies of the job on their class path but no class of Tapline.
+ * A Flink session cluster as an operator would run it: a job manager and a task manager whose class
+ * path has all dependencies of the job, but no classes of Tapline.
  */
 final class FlinkCluster implements AutoCloseable {
   private static final long TIMEOUT_S = 120;
@@ -29,17 +29,17 @@ final class FlinkCluster implements AutoCloseable {
   }
 
   /**
-   * Starts a cluster as in an earlier version, by the root of its checkout: with all of Tapline
-   * except the job.
+   * Starts a cluster from the checkout of an earlier version: with all of Tapline's classes except
+   * the job.
    */
   static FlinkCluster ofVersion(Path root, Path folder) throws IOException, InterruptedException {
     return new FlinkCluster(folder, "task-manager", classPath(root, "flink-jobs-.*"));
   }
 
   /**
-   * Starts a cluster whose task manager is on a host of the network.
+   * Starts a cluster whose task manager runs on a host of the network.
    *
-   * @param host its {@code taskmanager.resource-id}
+   * @param host the task manager's {@code taskmanager.resource-id}
    */
   FlinkCluster(Path folder, String host) throws IOException, InterruptedException {
     this(folder, host, classPath(Cli.root(), ".*-SNAPSHOT.jar"));
@@ -130,7 +130,7 @@ final class FlinkCluster implements AutoCloseable {
     return "http://127.0.0.1:" + restPort;
   }
 
-  /** Returns its response; empty while it does not answer. */
+  /** Returns the cluster's response; empty while it does not answer. */
   String get(String path) throws InterruptedException {
     try {
       HttpRequest request = HttpRequest.newBuilder(URI.create(url() + path)).build();

@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests queries on an existing Flink session cluster of processes. */
+/** Tests queries on an existing Flink session cluster of separate processes. */
 class FlinkClusterTest {
   private static final String QUERY =
       "PARSE http_get FROM * TO *:80 LIMIT 90s SAMPLE *"
@@ -47,7 +47,10 @@ class FlinkClusterTest {
     }
   }
 
-  /** A restarted job manager has no jars; deleting the jar has the same effect. */
+  /**
+   * Tests a job manager that has no jars, as after a restart. The test deletes the jar, which has
+   * the same effect.
+   */
   @Test
   void aJarThatTheClusterHasLostIsUploadedAgain() throws Exception {
     Path folder = Files.createDirectory(temporary.resolve("flink"));
@@ -62,7 +65,7 @@ class FlinkClusterTest {
     }
   }
 
-  /** Removes the query's ID, and values that depend on the sizes of the monitor's batches. */
+  /** Removes the query's ID, and values that depend on the monitor's batch sizes. */
   private static List<JsonNode> rows(Cli.Result result) {
     List<JsonNode> rows = result.json();
     rows.forEach(row -> ((ObjectNode) row).remove(List.of("query", "completeness")));

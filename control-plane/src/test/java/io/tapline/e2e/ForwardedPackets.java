@@ -15,14 +15,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/**
- * The ports by which the switches of a testbed have sent numbered datagrams, captured at the ports'
- * network devices.
- */
+/** The switch ports on which numbered datagrams left, captured on the ports' network devices. */
 final class ForwardedPackets {
   /**
-   * Captures the IPv4 packets that devices send until SIGTERM. Writes number and device of each
-   * numbered datagram, and prints the packets by device and those that the capture has missed.
+   * Captures the IPv4 packets that devices send until SIGTERM. Writes the number and the device of
+   * each numbered datagram; prints the number of packets by device, and of those that the capture
+   * missed.
    */
   private static final String CAPTURE =
       """
@@ -64,14 +62,14 @@ final class ForwardedPackets {
 
   private static final int RECORD_BYTES = 6;
 
-  /** Ports of the devices, such as {@code edge-0-0:3}. */
+  /** The devices' ports, such as {@code edge-0-0:3}. */
   private final List<String> ports = new ArrayList<>();
 
   private final Map<String, Integer> codes = new HashMap<>();
   private final Path file;
   private final Cli.Running capture;
 
-  /** For each port, the numbers of the datagrams that it has sent. */
+  /** For each port, the numbers of the datagrams that it sent. */
   private final List<BitSet> sent = new ArrayList<>();
 
   private final Map<String, Long> packets = new HashMap<>();
@@ -94,7 +92,7 @@ final class ForwardedPackets {
             List.of("python3", "-c", CAPTURE, file.toString(), String.join(",", devices)));
   }
 
-  /** Starts a capture, which writes to a file. */
+  /** Starts a capture that writes to a file. */
   static ForwardedPackets capture(FatTreePlan plan, Path file) throws Exception {
     ForwardedPackets forwarded = new ForwardedPackets(plan, file);
     Fabric.await(
@@ -125,23 +123,23 @@ final class ForwardedPackets {
     }
   }
 
-  /** Returns the number of packets that the capture has missed. */
+  /** Returns the number of packets that the capture missed. */
   long missed() {
     return missed;
   }
 
-  /** Returns the number of all IPv4 packets that a port has sent. */
+  /** Returns the number of IPv4 packets that a port sent. */
   long packets(String port) {
     return packets.getOrDefault(port, 0L);
   }
 
-  /** Returns true if a port, such as {@code edge-0-0:3}, has sent a datagram. */
+  /** Returns true if a port, such as {@code edge-0-0:3}, sent a datagram. */
   boolean hasSent(String port, int number) {
     Integer code = codes.get(port);
     return code != null && sent.get(code).get(number);
   }
 
-  /** Returns the ports of a switch that have sent a datagram. */
+  /** Returns a switch's ports that sent a datagram. */
   List<String> portsOf(String switchName, int number) {
     return ports.stream()
         .filter(port -> port.startsWith(switchName + ":") && hasSent(port, number))

@@ -25,10 +25,10 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /**
- * The four queues from the edge switches of a pod to its aggregation switches, filled at once by
- * bursts of two hosts over steady flows of two others. A query with AT measures them; its events
- * and the copies that its monitors receive are compared with the kernel's queues and with the
- * definition, by testbed/queues/copies.py.
+ * The four queues from a pod's edge switches to its aggregation switches, which bursts from two
+ * hosts fill at the same time, on top of steady flows from two others. A query with AT measures
+ * them. testbed/queues/copies.py compares its events, and the copies that its monitors receive,
+ * with the kernel's queues and with the definition.
  */
 final class FourQueues implements AutoCloseable {
   private static final List<String> EDGES = List.of("edge-0-0", "edge-0-1");
@@ -37,7 +37,7 @@ final class FourQueues implements AutoCloseable {
   private static final List<String> SENDERS = List.of("h-0-0-1", "h-0-1-1");
   private static final int PAYLOAD = 1400;
 
-  /** A datagram with its UDP, IPv4 and Ethernet headers. */
+  /** Length of a datagram with its UDP, IPv4 and Ethernet headers. */
   static final int WIRE = PAYLOAD + 8 + 20 + 14;
 
   private static final double SHARE = 0.5;
@@ -46,7 +46,7 @@ final class FourQueues implements AutoCloseable {
   private static final int MONITOR_PORT = 40;
 
   /**
-   * Drops packets once they have left the queues: forwarding them further would take the processor
+   * Drops packets once they have left the queues. Forwarding them further would take processor time
    * from the switches at the queues.
    */
   private static final String END = "table=1,priority=60000,udp,tp_dst=9000,actions=drop";
@@ -55,7 +55,7 @@ final class FourQueues implements AutoCloseable {
       "PARSE queue_flows(delay=%dms, share=0.5, every=1ms, link=%d) FROM * TO *:9000 AT %s LIMIT 1h SAMPLE * "
           + "PROCESS (trigger: when=\"max(share) > 0.5\", group=(queue, src_ip), every=10ms)";
 
-  /** Bursts at the speed of the host's link, of one flow to each receiver; or steady flows. */
+  /** Sends bursts at the speed of the host's link, one flow to each receiver, or steady flows. */
   private static final String SEND =
       """
       import socket, sys, time
@@ -91,12 +91,12 @@ final class FourQueues implements AutoCloseable {
       """;
 
   /**
-   * Rate of a host's link, relative to that of the queues: a burst fills two at 1.2 times their
-   * rate, beside a steady fifth. At 100 Mb/s, the polling thread can't forward more than that.
+   * Rate of a host's link, relative to that of the queues. A burst fills two queues at 1.2 times
+   * their rate, in addition to a steady fifth. At 100 Mb/s, the polling thread can't forward more.
    */
   private static final double HOST_RATE = 2.4;
 
-  /** The load of a run: the rate and length of each queue, and the bursts that fill it. */
+  /** The load of a run: the rate and length of each queue, and the bursts that fill the queues. */
   record Load(
       int linkMbit, int queuePackets, int bursts, int burstPackets, int gapMs, int delayMs) {
     int bitsPerSecond() {
@@ -104,11 +104,11 @@ final class FourQueues implements AutoCloseable {
     }
   }
 
-  /** An event and the time at which it arrived here, since the epoch. */
+  /** An event, and the time since the epoch at which it arrived here. */
   record ArrivedEvent(JsonNode event, long timeNs) {}
 
   /**
-   * A queue's figures.
+   * A queue's results.
    *
    * @param arrived packets of which a copy shows the arrival
    * @param left packets of which a copy shows the departure; {@code matched} of these with both
@@ -215,9 +215,9 @@ final class FourQueues implements AutoCloseable {
   }
 
   /**
-   * Limits the rate of a host's link. Otherwise a burst reaches the switch at memory speed, and
-   * many packets wait there at a time, of which the switch sends all copies before or after the
-   * packets themselves.
+   * Limits the rate of a host's link. Otherwise, a burst reaches the switch at memory speed, and
+   * many packets wait in the switch at once. The switch then sends all of their copies before or
+   * after the packets themselves.
    */
   private void limitRate(String host) {
     String rate = Math.round(load.linkMbit() * HOST_RATE) + "mbit";
@@ -243,7 +243,7 @@ final class FourQueues implements AutoCloseable {
     Files.writeString(Path.of(fabric.inventory()), ports.toString(), StandardOpenOption.APPEND);
   }
 
-  /** Returns the names of the queues, in the order of their marks. */
+  /** Returns the queues' names, in the order of their marks. */
   static List<String> names() {
     return EDGES.stream().flatMap(edge -> ABOVE.stream().map(above -> edge + ":" + above)).toList();
   }
@@ -254,7 +254,9 @@ final class FourQueues implements AutoCloseable {
         .toList();
   }
 
-  /** Returns hosts of other pods that an edge switch reaches by either of its two queues. */
+  /**
+   * Returns the hosts in other pods that an edge switch reaches through either of its two queues.
+   */
   private List<FatTreePlan.Node> receivers(int edge) throws Exception {
     String flows = network.fabric.switches().get("e0" + edge);
     List<FatTreePlan.Node> receivers = new ArrayList<>();
@@ -285,9 +287,9 @@ final class FourQueues implements AutoCloseable {
   }
 
   /**
-   * Runs the query while bursts fill the queues; returns the figures of each queue.
+   * Runs the query while bursts fill the queues; returns the results of each queue.
    *
-   * @throws AssertionError if something remains in the switches, or packets and events differ
+   * @throws AssertionError if rules remain in the switches, or if packets and events differ
    */
   List<Queue> run() throws Exception {
     String id =
@@ -342,7 +344,7 @@ final class FourQueues implements AutoCloseable {
     open.clear();
   }
 
-  /** Captures with a low priority: the copies wait in the kernel's buffer. */
+  /** Captures with a low priority. The copies wait in the kernel's buffer. */
   private Cli.Running capture(String host, Path file) throws Exception {
     String[] words = {
       "nice",
@@ -443,7 +445,9 @@ final class FourQueues implements AutoCloseable {
     return numbers;
   }
 
-  /** Returns the time of the first event of a queue and source after a packet met the condition. */
+  /**
+   * Returns the time of the first event for a queue and source after a packet met the condition.
+   */
   private static long firstEvent(List<ArrivedEvent> events, String queue, JsonNode onset) {
     String group = "queue=%s src_ip=%s".formatted(queue, onset.path("source").asText());
     LongStream times =
@@ -454,12 +458,12 @@ final class FourQueues implements AutoCloseable {
     return times.min().orElseThrow(() -> new AssertionError("no event after " + onset));
   }
 
-  /** Adds the events of the query's stream with their times, until it ends. */
+  /** Adds the events of the query's stream with their arrival times, until the stream ends. */
   private static CompletableFuture<Void> follow(String url, String id, List<ArrivedEvent> events)
       throws Exception {
     HttpClient client = HttpClient.newHttpClient();
     HttpResponse.BodyHandler<Stream<String>> lines = HttpResponse.BodyHandlers.ofLines();
-    // Loads the classes of this client, which would delay the first event.
+    // Loads the client's classes, which would otherwise delay the first event.
     client.send(request(url, id), lines).body().forEach(Cli::parse);
     return client
         .sendAsync(request(url, id + "/events"), lines)

@@ -11,11 +11,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Measures four queues at once, with monitors at one end of their links or at both: the errors of
- * the contents computed from copies, and the delays of events. Prints the figures. Those of events
- * depend on the load, since the programs of the path share the processors with all others.
+ * the contents computed from copies, and the delays of events. Prints the results. The delays of
+ * events depend on the machine's load, since the programs on their path share the processors with
+ * all others.
  */
 class FourQueuesSoak {
-  /** Bursts during which the server and the stream job are still being compiled. */
+  /** Number of bursts during which the server and the stream job are still being compiled. */
   private static final int FIRST_BURSTS = 8;
 
   @ParameterizedTest
@@ -54,7 +55,7 @@ class FourQueuesSoak {
             delaysNs.stream().filter(ns -> ns > TimeUnit.MILLISECONDS.toNanos(50)).count());
   }
 
-  /** Bursts that almost fill a queue of 300 packets. */
+  /** Returns bursts that almost fill a queue of 300 packets. */
   private static FourQueues.Load load(int linkMbit) {
     return switch (linkMbit) {
       case 5 -> new FourQueues.Load(linkMbit, 300, 20, 180, 1000, 20);

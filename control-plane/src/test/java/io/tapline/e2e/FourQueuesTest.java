@@ -9,14 +9,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Four queues at once, at a rate that polled switches sustain on a busy machine, with monitors at
- * both ends of their links. {@link FourQueuesSoak} measures errors and delays.
+ * Tests four queues at once, at a rate that polled switches sustain on a busy machine, with
+ * monitors at both ends of their links. {@link FourQueuesSoak} measures errors and delays.
  */
 @MakesNetworkDevices
 class FourQueuesTest {
   private static final FourQueues.Load LOAD = new FourQueues.Load(5, 100, 2, 110, 800, 20);
 
-  /** The limits apply to a machine on which other tests run at the same time. */
+  /** Uses limits that a machine meets while other tests are running. */
   @Test
   void copiesShowTheKernelsQueuesAndEventsFollowTheirPackets(@TempDir Path folder)
       throws Exception {

@@ -21,18 +21,22 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Stops a server between freezing the nodes and unfreezing them. A third node is suspended to
- * provide the time for that: the server waits for it for a second while the others are frozen.
+ * Suspends or kills a server after it has frozen the nodes and before it unfreezes them. To provide
+ * time for that, a third node is suspended: the server waits for it for a second while the other
+ * nodes are frozen.
  */
 class FrozenNodesTest {
   private static final long SECONDS = 120;
 
-  /** Whole batches of a node's capture: a smaller batch waits for more input of the pipe. */
+  /**
+   * Number of packets that form whole batches of a node's capture: a smaller batch would wait for
+   * more input from the pipe.
+   */
   private static final int SOME = 256;
 
   private static final List<String> NAMES = List.of("a", "b", "still");
 
-  /** An unfreeze that was in flight when the server stopped has arrived by then. */
+  /** Time after which an unfreeze that was in flight when the server stopped has arrived. */
   private static final long ON_ITS_WAY_MS = 300;
 
   @TempDir Path folder;
@@ -100,14 +104,14 @@ class FrozenNodesTest {
     }
   }
 
-  /** Feeds packets; returns when the node has written all of them, visible or not. */
+  /** Sends packets to a node; returns once the node has written all of them, visible or not. */
   private void feed(Node node) throws Exception {
     long previousMetric = metric(node, "rows_total");
     node.packets().feed(SOME);
     await("ingest", () -> metric(node, "rows_total") == previousMetric + SOME);
   }
 
-  /** Returns a metric of a node; 0 before the node responds. */
+  /** Returns a node's metric; 0 while the node does not answer. */
   private long metric(Node node, String name) throws Exception {
     URI uri = URI.create("http://127.0.0.1:" + node.metrics() + "/metrics");
     String text;
@@ -147,8 +151,8 @@ class FrozenNodesTest {
   }
 
   /**
-   * Stops the server when it has frozen two nodes; returns the request in progress. If the server
-   * had already continued, sends another request.
+   * Stops the server once it has frozen two nodes; returns the pending request. If the server has
+   * already continued, sends another request.
    */
   private CompletableFuture<HttpResponse<String>> stopWhereNodesAreFrozen() throws Exception {
     long end = System.nanoTime() + SECONDS * 1_000_000_000L;
@@ -179,7 +183,7 @@ class FrozenNodesTest {
     await("the freezes expire", this::areFree);
     feed(nodes.get(1));
     signal("CONT", server.process());
-    // The frozen state is no longer a snapshot: the response is based on another.
+    // The frozen state is no longer a snapshot, so the response is based on a new one.
     HttpResponse<String> answer = pendingResponse.get();
     assertThat(count(answer)).as(answer.body()).isEqualTo(4 * SOME);
     assertThat(Cli.parse(answer.body()).path("missing").has("still")).isTrue();

@@ -6,8 +6,8 @@ import java.util.Random;
 import java.util.stream.IntStream;
 
 /**
- * Guests of a testbed's hosts, which move from host to host: addresses that a host announces by
- * gratuitous ARP, and that nothing answers for.
+ * Guests of a testbed's hosts, which move from host to host. A guest is an address that a host
+ * announces by gratuitous ARP, and for which nothing answers.
  */
 final class Guests {
   private static final String ANNOUNCE =
@@ -60,8 +60,8 @@ final class Guests {
   }
 
   /**
-   * Moves a random guest to another host. The controller believes the announcement once the guest
-   * has not answered at its earlier place for a second.
+   * Moves a random guest to another host. The controller accepts the announcement once the guest
+   * has not answered at its previous host for a second.
    *
    * @return the guest
    */

@@ -17,10 +17,10 @@ import org.junit.jupiter.api.TestInstance;
 
 /**
  * Compares rankings of a capture of about 34,000 requests with the log of the nginx that served
- * them and with a plain evaluator.
+ * them, and with a reference evaluator.
  *
- * <p>nginx logs milliseconds, so the window of a request is taken from the capture: a client port's
- * n-th tuple is the n-th request that nginx logged for that port.
+ * <p>nginx logs milliseconds, so a request's window is determined from the capture: the n-th tuple
+ * of a client port is the n-th request that nginx logged for that port.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class HttpRankingTest {
@@ -92,9 +92,9 @@ class HttpRankingTest {
   }
 
   /**
-   * Returns the requests in nginx's log, each at the time of its tuple. Omits requests that nginx
-   * could not parse (it logs no URI), which are too rare for a ranking; HTTP/0.9, which has no
-   * version, counts.
+   * Returns the requests in nginx's log, each with the time of its tuple. Omits requests that nginx
+   * could not parse (it logs no URI), which are too rare for a ranking. HTTP/0.9 requests, which
+   * have no version, count.
    */
   private List<Request> loggedRequests() {
     Map<String, List<JsonNode>> byClient =
@@ -119,7 +119,7 @@ class HttpRankingTest {
   }
 
   /**
-   * Returns the rows of nginx's log, in the order in which each connection carried its requests.
+   * Returns the records of nginx's log, in the order in which each connection carried its requests.
    */
   private static List<JsonNode> log() {
     return Captures.lines(Captures.path("generated/http_zipf.nginx_access.jsonl.zst")).stream()
@@ -131,7 +131,7 @@ class HttpRankingTest {
   }
 
   /**
-   * The plain evaluator: counts each window of 10 s that ends at a multiple of the slide from
+   * The reference evaluator: counts each window of 10 s that ends at a multiple of the slide from
    * scratch.
    */
   private static List<Rank> ranking(List<Request> requests, long slideNs, int k) {

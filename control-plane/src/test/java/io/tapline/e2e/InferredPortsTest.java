@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * Loads of links from copies that switches do not mark: the monitor infers their ports from the
+ * Tests link loads from copies that switches do not mark: the monitor infers the ports from the
  * routes that the controller sends. Skipped, with the reason, on hosts that can't run a testbed.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -26,7 +26,7 @@ class InferredPortsTest extends CollectorTestCase {
             Integer.toString(MIRROR_MBIT));
   }
 
-  /** Makes the inventory of a testbed say that its switches can't mark copies. */
+  /** Changes a testbed's inventory, so that it declares that the switches can't mark copies. */
   static void unmark(Fabric fabric) throws Exception {
     Path inventory = Path.of(fabric.inventory());
     String marked = Files.readString(inventory);

@@ -17,7 +17,10 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.metadata.storage.Formatter;
 import org.apache.kafka.server.common.MetadataVersion;
 
-/** A Kafka cluster of processes, each broker on the host that its {@code broker.rack} names. */
+/**
+ * A Kafka cluster of separate processes, with each broker on the host that its {@code broker.rack}
+ * names.
+ */
 final class KafkaCluster implements AutoCloseable {
   private static final String CLUSTER = Uuid.randomUuid().toString();
 
@@ -28,7 +31,7 @@ final class KafkaCluster implements AutoCloseable {
   /**
    * Starts brokers 1, 2…; the first is also the controller. Topics have two replicas.
    *
-   * @param address address of this host at which other hosts reach them
+   * @param address address of this host at which other hosts reach the brokers
    */
   KafkaCluster(Path folder, String address, List<String> hosts) throws Exception {
     this.folder = folder;
@@ -101,7 +104,7 @@ final class KafkaCluster implements AutoCloseable {
     }
   }
 
-  /** Returns the hosts of the replicas of each partition of a topic, the leader's first. */
+  /** Returns, for each partition of a topic, the hosts of its replicas, the leader's host first. */
   List<List<String>> replicas(String topic) throws Exception {
     Map<Integer, String> racks = racks();
     try (Admin admin = admin()) {

@@ -14,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Checks that SIGKILL at any moment leaves no process behind, and nothing that prevents the next
+ * Tests that SIGKILL at any moment leaves no process behind, and nothing that prevents the next
  * start.
  */
 class KilledTest {
@@ -73,7 +73,7 @@ class KilledTest {
     assertThat(processes.stream().filter(KilledTest::runs)).as("processes left behind").isEmpty();
   }
 
-  /** Ignores unreaped zombies, which hold no resources. */
+  /** Returns true if the process runs. Ignores unreaped zombies, which hold no resources. */
   private static boolean runs(ProcessHandle process) {
     try {
       String status = Files.readString(Path.of("/proc", Long.toString(process.pid()), "stat"));

@@ -12,7 +12,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Tests loads of a tap in intervals that a query chooses, by query and by {@code tapline parse}.
+ * Tests the loads of a tap's link in intervals that a query chooses, by query and by {@code tapline
+ * parse}.
  */
 class LinkLoadTest {
   private static final long SECOND_NS = 1_000_000_000L;
@@ -31,7 +32,7 @@ class LinkLoadTest {
     return Cli.run("run", query, "--tap", TAP, "--json").expectSuccess().json();
   }
 
-  /** Returns the values of a processor's windows by second. */
+  /** Returns the values of a processor's windows, by second. */
   private static Map<Long, Double> values(List<JsonNode> rows, String processor) {
     return rows.stream()
         .filter(row -> row.get("processor").asText().equals(processor))

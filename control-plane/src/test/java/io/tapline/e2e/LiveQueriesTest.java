@@ -16,10 +16,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * Tests queries that start and end at a server on an interface, while a client continuously sends
- * requests to a web server: the agent of this host runs one monitor for all of them, and each
- * counts exactly the client's requests while it ran. When the monitor or the agent is killed,
- * queries continue.
+ * Tests queries that are submitted and stopped while a client continuously sends requests to a web
+ * server. The Tapline server captures on an interface. Its host's agent runs one monitor for all
+ * queries, and each query counts exactly the requests sent while it was running. Queries survive
+ * the death of the monitor or the agent.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices
@@ -28,7 +28,7 @@ class LiveQueriesTest {
   private static final int SOME = 60;
   private static final int LIMIT_PACKETS = 300;
 
-  /** JSON's null as text. */
+  /** JSON's null as a string. */
   private static final String UNKNOWN = "null";
 
   private WebLink link;
@@ -47,7 +47,7 @@ class LiveQueriesTest {
         List<ProcessHandle> children = server.process().descendants().toList();
         server.close();
         assertThat(server.process().exitValue()).isZero();
-        // A monitor's worker is killed by the kernel when its supervisor has ended.
+        // The kernel kills a monitor's worker once the worker's supervisor has ended.
         for (ProcessHandle child : children) {
           child.onExit().get(10, TimeUnit.SECONDS);
         }
@@ -68,8 +68,8 @@ class LiveQueriesTest {
   /**
    * A running query.
    *
-   * @param before number of the first request of which it may have seen something
-   * @param first number of the first request of which it sees everything
+   * @param before number of the first request that it may have seen in part
+   * @param first number of the first request that it sees completely
    */
   private record Watch(String id, String field, int before, int first) {}
 
@@ -77,7 +77,7 @@ class LiveQueriesTest {
     int previousDone = link.done();
     String id = submit(parser, "1h", field);
     server.awaitState(id, "running");
-    // The current request may have begun before.
+    // The current request may have begun earlier.
     return new Watch(id, field, previousDone, link.done() + 1);
   }
 
@@ -118,8 +118,8 @@ class LiveQueriesTest {
   }
 
   /**
-   * Checks that each request from the first to the last is counted that many times, and no others
-   * except those in progress when the query began and after the last.
+   * Checks that each request from the query's first one up to {@code last} is counted {@code times}
+   * times. Of the others, only requests in progress when the query began or ended may be counted.
    */
   private void expectCounts(Watch watch, int last, int times) throws Exception {
     Map<String, Integer> expected = new HashMap<>();
@@ -148,7 +148,9 @@ class LiveQueriesTest {
     assertThat(query(watch.id).get("totals").get("dropped")).as("losses").isEmpty();
   }
 
-  /** Returns the processes of a program that this one's child, or a child's child, runs. */
+  /**
+   * Returns the processes that run a program and are children or grandchildren of {@code parent}.
+   */
   private static List<ProcessHandle> children(ProcessHandle parent, String program) {
     return parent
         .descendants()
@@ -158,7 +160,7 @@ class LiveQueriesTest {
         .toList();
   }
 
-  /** Returns the first agent; another would run the queries that it has no room for. */
+  /** Returns the first agent. Further agents run the queries for which the first has no room. */
   private ProcessHandle agent() {
     List<ProcessHandle> agents =
         children(server.process().toHandle(), "tapline-agent").stream()
@@ -168,7 +170,7 @@ class LiveQueriesTest {
     return agents.get(0);
   }
 
-  /** Returns the supervisor of the only monitor. */
+  /** Returns the supervisor process of the only monitor. */
   private ProcessHandle monitor() {
     List<ProcessHandle> monitors = children(server.process().toHandle(), "tapline-monitor");
     assertThat(monitors).hasSize(1);
@@ -199,7 +201,7 @@ class LiveQueriesTest {
     int requestsLast = stop(requests);
     assertThat(monitor()).isEqualTo(monitor);
 
-    // A connection's beginning, its establishment and its end.
+    // Each connection has three tuples: its beginning, its establishment and its end.
     expectCounts(connections, connectionsLast, 3);
     expectCounts(laterWatch, laterResult, 1);
     expectCounts(requests, requestsLast, 1);
@@ -216,7 +218,7 @@ class LiveQueriesTest {
     expectContinuedAfterTheEndOf(this::agent);
   }
 
-  /** Kills the process: two queries continue, with the gap reported, and a new one can begin. */
+  /** Kills a process. Two queries must continue and report the gap, and a new query must start. */
   private void expectContinuedAfterTheEndOf(Supplier<ProcessHandle> victim) throws Exception {
     List<Watch> watches = List.of(watch("http_get", "url"), watch("tcp_conn_time", "src_port"));
     link.awaitMore(SOME);
@@ -251,7 +253,7 @@ class LiveQueriesTest {
     expectCounts(next, stop(next), 1);
   }
 
-  /** Waits until a request after this one is counted; returns the first one. */
+  /** Waits until a request after this one is counted; returns the first such request. */
   private int awaitCounted(Watch watch, int laterCount) throws Exception {
     long deadline = System.nanoTime() + RESULT_SECONDS * 1_000_000_000L;
     while (System.nanoTime() < deadline) {

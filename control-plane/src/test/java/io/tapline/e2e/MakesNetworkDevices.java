@@ -8,7 +8,7 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * A test that creates links or switches. The device names contain the process ID, so these tests
+ * Marks a test that creates links or switches. Device names contain the process ID, so these tests
  * run one after another; tests without this annotation run in parallel with them.
  */
 @Target(ElementType.TYPE)

@@ -20,13 +20,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Thousands of watches in the monitor of an interface, set and replaced by single requests. */
+/** Tests thousands of watches in an interface's monitor, added and replaced by single requests. */
 @MakesNetworkDevices
 class ManyWatchesTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(150);
   private static final int WATCHES = 4096;
 
-  /** Watches of these numbers count the packets that the test sends. */
+  /** Numbers of the watches that count the packets that the test sends. */
   private static final List<Integer> SENT = List.of(0, 1, 2047, 4095);
 
   private static final int FIRST_PORT = 20_000;
@@ -85,7 +85,7 @@ class ManyWatchesTest {
     return true;
   }
 
-  /** Returns the watches that have alerted. */
+  /** Returns the watches that have raised alerts. */
   private Set<String> alerted() throws Exception {
     Set<String> watches = new HashSet<>();
     Cli.parse(server.get("/api/v1/alerts").body())
@@ -106,7 +106,7 @@ class ManyWatchesTest {
 
   @Test
   void thousandsOfWatchesCountWithOneRequest() throws Exception {
-    // From here on, the query of all watches with windows of 10 ms is running.
+    // The first watch starts the query that evaluates all watches with windows of 10 ms.
     String first = Cli.parse(add(watch(9)).body()).path("watches").get(0).path("id").asText();
     Await.until("the first watch counts", TIMEOUT, this::allCount);
     for (int round = 0; round < 2; round++) {

@@ -48,7 +48,7 @@ final class MirroredNetwork implements AutoCloseable {
   private final HttpClient http = HttpClient.newHttpClient();
   private final Map<String, Cli.Running> running = new HashMap<>();
 
-  /** The addresses at which agents reach each control plane. */
+  /** The address at which agents reach each control plane. */
   private final List<String> registries = new ArrayList<>();
 
   private final List<Server> servers = new ArrayList<>();
@@ -63,27 +63,27 @@ final class MirroredNetwork implements AutoCloseable {
     open.add(fabric);
   }
 
-  /** Skips the test on hosts that can't run a testbed; else returns when everything is up. */
+  /** Skips the test on hosts that can't run a testbed. Otherwise, returns once everything is up. */
   static MirroredNetwork up() throws Exception {
     return up(WATCHERS, MirroredNetwork::startServer);
   }
 
-  /** Starts a network with agents in other hosts, and no web servers. */
+  /** Starts a network with agents in the given hosts, and no web servers. */
   static MirroredNetwork upWithAgents(Set<String> hosts) throws Exception {
     return up(hosts, MirroredNetwork::startServer);
   }
 
-  /** Returns the options of a control plane that other hosts reach at this address of this host. */
+  /** Returns the options of a control plane that other hosts reach at this address. */
   interface Options {
     List<String> at(String address) throws Exception;
   }
 
-  /** Starts a network with agents in other hosts, no web servers, and the caller's services. */
+  /** Starts a network with agents in the given hosts, no web servers, and the caller's services. */
   static MirroredNetwork upWith(Set<String> hosts, Options options) throws Exception {
     return upWith(hosts, FEW_CONNECTIONS, options);
   }
 
-  /** Starts a network whose monitors track at most this many connections. */
+  /** Starts a network whose monitors each track at most this number of connections. */
   static MirroredNetwork upWith(Set<String> hosts, int connections, Options options)
       throws Exception {
     return up(
@@ -95,7 +95,7 @@ final class MirroredNetwork implements AutoCloseable {
   }
 
   /**
-   * Starts a network with agents in other hosts, no web servers, and options that depend on the
+   * Starts a network with agents in the given hosts, no web servers, and options that depend on the
    * testbed.
    */
   static MirroredNetwork onHosts(Set<String> hosts, Function<Fabric, List<String>> options)
@@ -104,7 +104,7 @@ final class MirroredNetwork implements AutoCloseable {
   }
 
   /**
-   * Starts a network with two control planes, of which one leads, three ZooKeeper servers and a
+   * Starts a network with two control planes, one of which leads, three ZooKeeper servers and a
    * Flink cluster.
    */
   static MirroredNetwork upCoordinated(Path folder) throws Exception {
@@ -116,8 +116,8 @@ final class MirroredNetwork implements AutoCloseable {
   }
 
   /**
-   * Starts a network with agents in other hosts, no web servers, and links with a rate and a queue
-   * length.
+   * Starts a network with agents in the given hosts, no web servers, and links with a rate and a
+   * queue length.
    */
   static MirroredNetwork upWithQueues(Set<String> hosts, int linkMbit, int queuePackets)
       throws Exception {
@@ -129,7 +129,7 @@ final class MirroredNetwork implements AutoCloseable {
     void change(Fabric fabric) throws Exception;
   }
 
-  /** Starts a network with queues in a changed testbed that polls the ports of some switches. */
+  /** Starts a network with queues, in a changed testbed that polls the ports of some switches. */
   static MirroredNetwork upWithQueues(
       Set<String> hosts, int linkMbit, int queuePackets, List<String> polled, Wiring wiring)
       throws Exception {
@@ -145,12 +145,12 @@ final class MirroredNetwork implements AutoCloseable {
         });
   }
 
-  /** Starts a network with the testbed's collector, and agents in other hosts. */
+  /** Starts a network with the testbed's collector, and agents in the given hosts. */
   static MirroredNetwork upWithCollector(Set<String> hosts, String... options) throws Exception {
     return upWithCollector(hosts, fabric -> {}, options);
   }
 
-  /** Starts a network with the collector of a changed testbed, and agents in other hosts. */
+  /** Starts a network with the collector of a changed testbed, and agents in the given hosts. */
   static MirroredNetwork upWithCollector(Set<String> hosts, Wiring wiring, String... options)
       throws Exception {
     Fabric fabric = Fabric.named();
@@ -272,13 +272,13 @@ final class MirroredNetwork implements AutoCloseable {
     return startedServer;
   }
 
-  /** Waits for a leader, which receives requests from now on. */
+  /** Waits for a leader, which receives all further requests. */
   void awaitLeader() throws Exception {
     Fabric.await("a control plane leads", () -> leader() >= 0);
     server = servers.get(leader());
   }
 
-  /** Returns the number of the leading control plane, -1 if none leads. */
+  /** Returns the number of the leading control plane; -1 if none leads. */
   int leader() throws Exception {
     for (int i = 0; i < servers.size(); i++) {
       if (servers.get(i).process().isAlive() && Coordinated.leads(servers.get(i))) {
@@ -318,7 +318,7 @@ final class MirroredNetwork implements AutoCloseable {
     running.get(host).process().destroyForcibly().waitFor();
   }
 
-  /** Starts a client that ends with the network. */
+  /** Starts a client, which ends when the network is closed. */
   Requests requests(String client, String address, int port, String name, int count) {
     Requests requests = Requests.start(fabric, client, address, port, name, count);
     open.add(requests);
@@ -349,7 +349,7 @@ final class MirroredNetwork implements AutoCloseable {
     return send(request, "/queries").path("id").asText();
   }
 
-  /** Returns headers of MultiLog nodes that a request in JSON selects. */
+  /** Returns the headers of MultiLog nodes that a JSON request selects. */
   JsonNode drill(String request) throws Exception {
     HttpRequest.BodyPublisher body = HttpRequest.BodyPublishers.ofString(request);
     return send(
@@ -364,7 +364,7 @@ final class MirroredNetwork implements AutoCloseable {
     return send(request, "/explain");
   }
 
-  /** Requests the stop of a query. */
+  /** Requests that a query be stopped. */
   void requestStop(String query) throws Exception {
     send(HttpRequest.newBuilder().DELETE(), "/queries/" + query);
   }
@@ -377,7 +377,7 @@ final class MirroredNetwork implements AutoCloseable {
         () -> get("/queries/" + query).path("state").asText().equals("stopped"));
   }
 
-  /** Returns agents whose field is, or contains, a value. */
+  /** Returns the agents whose field equals or, if it is a list, contains a value. */
   Set<String> agentsWith(String field, String value) throws Exception {
     Set<String> names = new TreeSet<>();
     for (JsonNode agent : get("/nodes").path("agents")) {
@@ -389,14 +389,14 @@ final class MirroredNetwork implements AutoCloseable {
     return names;
   }
 
-  /** Returns the hosts in which a monitor's process runs. */
+  /** Returns the hosts in which a monitor is running. */
   Set<String> hostsWithMonitors() {
     Set<String> hosts = new TreeSet<>(watchers);
     hosts.removeIf(host -> monitors(host).isEmpty());
     return hosts;
   }
 
-  /** Returns the monitors' processes in a host. */
+  /** Returns the process IDs of the monitors in a host. */
   List<Long> monitors(String host) {
     String script =
         "for p in $(ip netns pids $0); do readlink /proc/$p/exe | grep -q /tapline-monitor && echo $p; done; true";
@@ -406,8 +406,8 @@ final class MirroredNetwork implements AutoCloseable {
   }
 
   /**
-   * Returns how often a query that counts requests has counted each URL, without requests in
-   * progress when mirroring began, whose URL is unknown.
+   * Returns how often a query that counts requests has counted each URL. Omits requests that were
+   * in progress when mirroring began, whose URL is unknown.
    */
   Map<String, Long> counted(String query) throws Exception {
     Map<String, Long> counts = new TreeMap<>();
@@ -429,7 +429,7 @@ final class MirroredNetwork implements AutoCloseable {
   }
 
   /**
-   * Returns the numbers of TCP connections that failed or were reset, and of resets sent, in all
+   * Returns the numbers of TCP connections that failed or were reset, and of resets sent, for all
    * hosts without an agent. In other hosts, a monitor that ends may reset its connections to the
    * broker.
    */

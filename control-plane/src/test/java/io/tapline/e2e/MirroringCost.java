@@ -17,11 +17,12 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * Measures the cost of a query's mirroring for a network, compared with the same rules installed
- * manually: one connection over the same switches, in each round without rules, with manual rules,
- * and with a query, in a random order. Prints each round and the ratios within rounds: min, median,
- * max. With manual rules, the copies are not read; with a query a monitor and the pipeline share
- * the cores with the switches, which the switches' own CPU time does not count.
+ * Measures the cost of a query's mirroring in a network, compared with the same rules installed
+ * manually. One connection crosses the same switches: in each round without rules, with manual
+ * rules, and with a query, in random order. Prints each round, and the minimum, median and maximum
+ * of the ratios within rounds. With manual rules, the copies are not read. With a query, a monitor
+ * and the pipeline share the cores with the switches; the switches' own CPU time does not include
+ * this.
  *
  * <p>Run by {@code bench/mirroring}.
  */
@@ -91,7 +92,7 @@ class MirroringCost {
     return rate;
   }
 
-  /** The rules are the same each time. */
+  /** Measures under a query. Checks that the query's rules are the same in each round. */
   private Rate underQuery(Throughput throughput) throws Exception {
     String query = network.submit(SIZES.formatted(H1_ADDRESS, Throughput.PORT));
     network.server().awaitState(query, "running");

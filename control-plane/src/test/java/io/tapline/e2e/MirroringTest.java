@@ -21,15 +21,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * Tests queries over real switches: a server that is the controller of a testbed, agents in hosts,
- * web servers and clients. Skipped, with the reason, on hosts that can't run a testbed.
+ * Tests queries over real switches, with a server that is the controller of a testbed, and with
+ * agents, web servers and clients in the testbed's hosts. Skipped, with the reason, on hosts that
+ * can't run a testbed.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices
 class MirroringTest {
   private static final int EACH = 40;
 
-  /** Longer than a switch takes to count packets. */
+  /** Exceeds the time that a switch takes to update its counters. */
   private static final int MANY_TIMES = 25;
 
   private MirroredNetwork network;
@@ -117,7 +118,10 @@ class MirroringTest {
     assertThat(seen).as("hosts that have sent packets").isPositive();
   }
 
-  /** Returns the time from a window's end to its result, to a fifth of a second. */
+  /**
+   * Returns the time from the first window's end until its result, with an error of up to a fifth
+   * of a second.
+   */
   private long awaitFirstWindow(String query) throws Exception {
     Fabric.await("a window", () -> !rows(query).isEmpty());
     return (Requests.nowNs() - rows(query).get(0).path("window_end_ns").asLong()) / 1_000_000;
@@ -127,7 +131,7 @@ class MirroringTest {
     return network.get("/queries/" + query + "/results").path("rows");
   }
 
-  /** Sends requests that the query selects and others; returns the URLs of the selected ones. */
+  /** Sends requests that the query selects, and others; returns the URLs of the selected ones. */
   private Set<String> sendFromEverywhere() {
     List<Requests> wanted =
         List.of(
@@ -163,7 +167,7 @@ class MirroringTest {
     assertThat(firstWindowMs).isLessThan(60_000);
   }
 
-  /** The other host under the same switch can see the same packets. */
+  /** Tests that the other host at the same switch, which can see the same packets, takes over. */
   @Test
   void anotherHostTakesOverAndNothingIsCountedTwice() throws Exception {
     Map<String, String> previousSwitches = network.fabric.switches();
@@ -205,7 +209,10 @@ class MirroringTest {
         Requests.longestGapNs(steady.beganNs(counts.keySet()), disconnectedNs) / 1_000_000);
   }
 
-  /** Two monitors continuously see packets; each alone would soon exceed the query's limit. */
+  /**
+   * Tests two monitors that see packets continuously. Each alone would soon exceed the query's
+   * limit.
+   */
   @Test
   void aLimitInPacketsAppliesToAllMonitorsTogether() throws Exception {
     int max = 1500;
@@ -236,7 +243,8 @@ class MirroringTest {
   }
 
   /**
-   * A cable is cut without notice: the loss equals the packets that the switch copied meanwhile.
+   * Tests a cable that is cut without notice. The reported loss must equal the number of packets
+   * that the switch copied in the meantime.
    */
   @Test
   void lossesBetweenSwitchAndMonitorAreReportedExactly() throws Exception {
@@ -301,8 +309,8 @@ class MirroringTest {
   }
 
   /**
-   * Returns the number of packets that the rules have copied: the expected number, or the one at
-   * which the counters stop.
+   * Returns the number of packets that the rules have copied: the expected number or, if the
+   * counters stop earlier, their last value.
    */
   private long copiesAtRest(long sent) throws Exception {
     long[] copies = {-1};

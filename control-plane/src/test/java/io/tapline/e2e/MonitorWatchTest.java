@@ -15,7 +15,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A watch that runs in the monitor of an interface, over a restart of its server. */
+/** Tests a watch that runs in an interface's monitor, across a restart of the server. */
 @MakesNetworkDevices
 class MonitorWatchTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(150);
@@ -41,7 +41,9 @@ class MonitorWatchTest {
         .json();
   }
 
-  /** Returns the watch's query; empty if it does not run, or is that of an earlier server. */
+  /**
+   * Returns the watch's query; empty if the query is not running, or belongs to an earlier server.
+   */
   private String runningQuery() throws Exception {
     String query = cli("watch", "list").get(0).path("query").asText();
     if (query.isEmpty()) {
@@ -56,7 +58,7 @@ class MonitorWatchTest {
     return runningQuery();
   }
 
-  /** Sends bursts until the first of them is an alert. */
+  /** Sends bursts until the first of them has raised an alert. */
   private List<JsonNode> burst(String address, int alerts) throws Exception {
     Await.until(
         "an alert",

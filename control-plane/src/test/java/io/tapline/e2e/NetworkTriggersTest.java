@@ -7,12 +7,10 @@ import java.util.List;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 
-/**
- * Tests triggers in the monitor whose groups are networks or flows, and that count selected
- * packets.
- */
+/** Tests triggers in the monitor that group by networks or flows and count selected packets. */
 class NetworkTriggersTest {
-  // Windows that overlap are tested at their end, so their values are those of whole windows.
+  // Overlapping windows are tested only at their end, so the reported values are those of whole
+  // windows.
   private static final String TRIGGER =
       "(trigger: when=\"sum(bytes) > 0\", every=450ms, w=900ms, %s)";
   private static final String QUERY =

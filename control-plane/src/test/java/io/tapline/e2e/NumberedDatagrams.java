@@ -12,8 +12,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Datagrams from several hosts of a testbed to random Ethernet addresses, at a steady pace, until
- * they may end. Each is a separate flow: its source address is 11 and three bytes, its number.
+ * Sends datagrams from several hosts of a testbed to random Ethernet addresses, at a constant rate,
+ * until {@link #finish} is called. Each is a separate flow: its source address consists of the byte
+ * 11 and the three bytes of its number.
  */
 final class NumberedDatagrams implements AutoCloseable {
   private static final String SEND =
@@ -41,7 +42,7 @@ final class NumberedDatagrams implements AutoCloseable {
 
   private static final int RECORD_BYTES = 14;
 
-  /** A datagram: the position of its destination among the targets, and when it was sent. */
+  /** A datagram: its destination's index in the targets, and the time when it was sent. */
   record Datagram(int target, long sentNs) {}
 
   private final int seconds;
@@ -52,8 +53,8 @@ final class NumberedDatagrams implements AutoCloseable {
    * Starts senders.
    *
    * @param targets Ethernet addresses of the destinations
-   * @param count least number of datagrams, of all senders
-   * @param perSecond likewise
+   * @param count minimum number of datagrams, over all senders
+   * @param perSecond number of datagrams per second, over all senders
    */
   NumberedDatagrams(
       Fabric fabric,
@@ -90,7 +91,7 @@ final class NumberedDatagrams implements AutoCloseable {
     return senders.stream().allMatch(sender -> sender.process().isAlive());
   }
 
-  /** Lets the senders end, waits for them, and returns the datagrams by number. */
+  /** Stops the senders, waits for them, and returns the datagrams by number. */
   Map<Integer, Datagram> finish() throws IOException {
     for (Path file : files) {
       Files.createFile(Path.of(file + ".end"));

@@ -49,21 +49,21 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * A program that {@link SecondUserTest} runs as another user of the host: it tries to access each
+ * A program that {@link SecondUserTest} runs as another user of the host. It tries to access each
  * object that its standard input names, one per line ({@code KIND NAME}), and prints a line for
- * each that it can read, write or use. The kinds: {@code process}, {@code port}, {@code rest},
- * {@code socket}, {@code file} (a folder: all below it), {@code folder} (the same, but the folder
- * itself may belong to any user).
+ * each object that it can read, write or use. The kinds are {@code process}, {@code port}, {@code
+ * rest}, {@code socket}, {@code file} (also a folder with everything below it) and {@code folder}
+ * (the same, but the folder itself may belong to any user).
  */
 final class OtherUser {
   private static final int TIMEOUT_MS = 10_000;
   private static final int MAX_BYTES = 4_096;
 
-  /** The files of a process that reveal its data. */
+  /** Files in /proc that reveal a process's data. */
   private static final List<String> PROCESS_FILES =
       List.of("environ", "mem", "maps", "smaps", "auxv", "fd", "fdinfo", "map_files", "io");
 
-  /** A secret: a long word of letters and digits, unlike others on a command line. */
+  /** A secret on a command line: a long word of letters and digits, unlike other words. */
   private static final Pattern SECRET =
       Pattern.compile("(?=\\p{Alnum}*\\p{Alpha})(?=\\p{Alnum}*\\d)\\p{Alnum}{20,}");
 
@@ -129,7 +129,7 @@ final class OtherUser {
     }
   }
 
-  /** Tries to read: in /proc the rights of a file are not decisive. */
+  /** Tries to read the file, since in /proc a file's permissions are not decisive. */
   private static boolean canRead(Path file) {
     try {
       if (Files.isDirectory(file)) {
@@ -197,8 +197,8 @@ final class OtherUser {
   }
 
   /**
-   * A service that answers must be a known one that refuses the request. The last probes send
-   * partial requests, of which Kafka awaits the rest.
+   * Reports a port, unless its service is a known one that refuses the request. The last probes
+   * send partial requests; Kafka waits for the rest of them.
    */
   private static void port(int port) throws IOException {
     if (isRecognized(port, TEXT_PROBES)) {
@@ -212,7 +212,9 @@ final class OtherUser {
     }
   }
 
-  /** Returns true if a probe has recognized the service; reports the service if it is open. */
+  /**
+   * Returns true if a probe has recognized the service; reports the service if it is accessible.
+   */
   private static boolean isRecognized(int port, List<Probe> probes) {
     for (Probe probe : probes) {
       byte[] response = exchange(port, probe.request());
@@ -232,7 +234,8 @@ final class OtherUser {
   /**
    * A request, and the meaning of its response.
    *
-   * @param answers the response's first bytes, as text of one byte a character, and the verdict
+   * @param answers verdicts by pattern of the response's first bytes, read as a string with one
+   *     character per byte
    */
   private record Probe(byte[] request, Map<Pattern, String> answers) {
     static Probe text(String request, Map<String, String> responses) {
@@ -326,7 +329,10 @@ final class OtherUser {
     return socket;
   }
 
-  /** In TLS 1.3 a client only learns on reading that a certificate is required. */
+  /**
+   * Returns true if the server requires a certificate. In TLS 1.3, a client learns this only when
+   * it reads.
+   */
   private static boolean wantsCertificate(int port) {
     try (Socket plain = connected(port);
         SSLSocket socket =
@@ -367,8 +373,8 @@ final class OtherUser {
   }
 
   /**
-   * A broker, or controller, reports its versions to any client, and closes the connection on any
-   * other request.
+   * Reports the requests that a broker or controller accepts. A closed one sends its versions to
+   * any client, but closes the connection on any other request.
    */
   private static void kafka(int port) {
     byte[] response = exchange(port, DESCRIBE_CLUSTER);
@@ -410,7 +416,7 @@ final class OtherUser {
       }
       get(admin.deleteTopics(List.of("stranger")).all());
     } catch (ExecutionException | TimeoutException | KafkaException refused) {
-      // The rights found before the failure are sufficient.
+      // The permissions found before the failure are sufficient.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

@@ -18,8 +18,9 @@ import java.util.TreeSet;
 import java.util.stream.IntStream;
 
 /**
- * Adds and removes eleven queries of overlapping packets in a random order while clients send
- * requests and hosts ping: each must count its requests, and nothing else may be affected.
+ * Adds and removes eleven queries for overlapping packets in a random order, while clients send
+ * requests and hosts ping. Each query must count exactly its requests, and nothing else may be
+ * affected.
  */
 final class OverlappingQueries {
   static final String COUNT =
@@ -28,7 +29,7 @@ final class OverlappingQueries {
   /** A query, and the clients whose requests it selects. */
   private record OverlappingQuery(String from, String to, Set<String> names) {}
 
-  /** The client and the server of permanent traffic, by name. */
+  /** The client, the server's address and the port of permanent traffic, by name. */
   private static final Map<String, List<String>> TRAFFIC =
       new TreeMap<>(
           Map.of(
@@ -41,8 +42,8 @@ final class OverlappingQueries {
               "g", List.of(H1, H2_ADDRESS, "8080")));
 
   /**
-   * The last query selects both ends of g, which the second query mirrors at one switch and the
-   * fourth at the other.
+   * The queries. The last one selects both ends of g; the second query mirrors g at one switch, and
+   * the fourth mirrors it at the other.
    */
   private static final List<OverlappingQuery> ALL =
       List.of(
@@ -59,7 +60,7 @@ final class OverlappingQueries {
               "*", "10.0.0.2:80-81, 10.1.0.0/24:8080", Set.of("a", "b", "c", "d", "e", "g")),
           new OverlappingQuery("*", "10.0.0.2, 10.1.0.2", Set.of("a", "b", "c", "d", "e", "g")));
 
-  /** A query that ran. */
+  /** A query that has been stopped, with its times. */
   private record CompletedRun(
       OverlappingQuery wanted, String id, long submittedNs, long runningNs, long stoppingNs) {}
 
@@ -125,7 +126,7 @@ final class OverlappingQueries {
     running.put(wanted, id);
   }
 
-  /** Waits until each of its clients has received a few responses. */
+  /** Removes a query once each of its clients has received a few responses. */
   private CompletedRun remove(OverlappingQuery wanted, Map<String, Requests> traffic)
       throws Exception {
     String id = running.remove(wanted);
@@ -145,7 +146,10 @@ final class OverlappingQueries {
     return new CompletedRun(wanted, id, submittedNs.remove(id), runningNs, stoppingNs);
   }
 
-  /** Checks that every request and response while it ran is counted once, and no others. */
+  /**
+   * Checks that each request completed while the query was running is counted once, and that no
+   * earlier request and no other client's request is counted.
+   */
   private void requireExactly(CompletedRun ran, Map<String, Requests> traffic) throws Exception {
     Map<String, Long> counts = network.counted(ran.id());
     Map<String, Long> wrong = new TreeMap<>(counts);
@@ -169,7 +173,7 @@ final class OverlappingQueries {
     }
   }
 
-  /** Ends a ping; fails if a reply before the last one was lost, or any was duplicated. */
+  /** Ends a ping; fails if any reply before the last one was lost, or any reply was duplicated. */
   static void requireAllAnswered(Cli.Running ping) {
     Fabric.run(List.of("kill", "-INT", Long.toString(ping.process().pid())));
     List<Integer> answered =

@@ -12,11 +12,11 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Tests a query with LIMIT Np over two monitors, each of which sees more packets than that, while
- * the granting control plane or a monitor is killed: never more than N packets are taken.
+ * Tests a query with LIMIT Np over two monitors, each of which sees more than N packets, while the
+ * granting control plane or a monitor is killed. No more than N packets may ever be taken.
  */
 final class PacketLimits implements AutoCloseable {
-  /** N of LIMIT Np: more packets than are sent while there is no leader. */
+  /** N of LIMIT Np; exceeds the number of packets that are sent while there is no leader. */
   private static final int LIMIT = 12_000;
 
   private static final String QUERY =
@@ -31,7 +31,7 @@ final class PacketLimits implements AutoCloseable {
   /**
    * Returns once packets have been taken.
    *
-   * @param name name of its requests, which other queries may also count
+   * @param name name in the request URLs, which other queries may also count
    */
   private PacketLimits(MirroredNetwork network, String name) throws Exception {
     this.network = network;
@@ -43,7 +43,10 @@ final class PacketLimits implements AutoCloseable {
     Fabric.await("some are taken", () -> taken() > 0);
   }
 
-  /** The next leader grants the remainder, which is used completely and not exceeded. */
+  /**
+   * Kills the leader. The next leader must grant the remainder, which is used completely and not
+   * exceeded.
+   */
   static void leaderKilled(MirroredNetwork network) throws Exception {
     try (PacketLimits limited = new PacketLimits(network, "limit-leader")) {
       network.killServer(network.leader());
@@ -56,8 +59,8 @@ final class PacketLimits implements AutoCloseable {
   }
 
   /**
-   * The other host under the switch is granted part of the remainder; the dead host's grant is
-   * lost.
+   * Kills an agent. The other host at the switch is granted part of the remainder; the dead host's
+   * grant is lost.
    */
   static void agentKilled(MirroredNetwork network) throws Exception {
     try (PacketLimits limited = new PacketLimits(network, "limit-agent")) {
@@ -101,8 +104,8 @@ final class PacketLimits implements AutoCloseable {
   }
 
   /**
-   * Returns how many packets the query counted by destination; a later row includes the earlier
-   * ones.
+   * Returns the number of packets that the query counted, by destination; a later row includes the
+   * earlier ones.
    */
   private Map<String, Long> results() throws Exception {
     Map<String, Long> packets = new TreeMap<>();

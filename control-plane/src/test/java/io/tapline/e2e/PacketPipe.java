@@ -9,7 +9,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** A capture file that grows: a named pipe whose packets arrive when the test sends them. */
+/** A growing capture file: a named pipe through which packets arrive when the test sends them. */
 final class PacketPipe implements AutoCloseable {
   private static final int FRAME_BYTES = 60;
   private static final long BEGIN_S = 1_795_204_800;
@@ -45,7 +45,7 @@ final class PacketPipe implements AutoCloseable {
     return header.putInt(65_535).putInt(1).array();
   }
 
-  /** Packets go from 10.0.0.1 to 10.0.0.2, one per microsecond. */
+  /** Returns a packet from 10.0.0.1 to 10.0.0.2; packets are one microsecond apart. */
   private static byte[] packet(long number) {
     ByteBuffer record = ByteBuffer.allocate(16 + FRAME_BYTES).order(ByteOrder.LITTLE_ENDIAN);
     record.putInt((int) (BEGIN_S + number / 1_000_000)).putInt((int) (number % 1_000_000));

@@ -13,13 +13,13 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests windows of a capture that begins and ends in the middle of a window. */
+/** Tests windows of a capture that begins and ends within a window. */
 class PartialCaptureTest {
   private static final long START_MS = 1_795_204_780_000L;
   private static final int SNAPLEN = 65_535;
   private static final int NANOSECONDS = 0xa1b23c4d;
 
-  /** Ethernet, IPv4 and the SYN of a connection from 10.0.0.1 to 10.0.0.2:80. */
+  /** Ethernet and IPv4 headers, and the SYN of a connection from 10.0.0.1 to 10.0.0.2:80. */
   private static final byte[] SYN =
       bytes(
           "020000000002 020000000001 0800"
@@ -78,7 +78,7 @@ class PartialCaptureTest {
         .toList();
   }
 
-  /** Time in seconds from {@link #START_MS}. */
+  /** Returns a row's window, in seconds from {@link #START_MS}, and its value. */
   private static String text(JsonNode row) {
     return "%d-%d%s %d"
         .formatted(
@@ -93,7 +93,8 @@ class PartialCaptureTest {
   }
 
   /**
-   * Writes a capture with a packet at each of these times, in milliseconds from {@link #START_MS}.
+   * Writes a capture with a packet at each of these times, given in milliseconds from {@link
+   * #START_MS}.
    */
   private Path capture(int... timesMs) throws IOException {
     ByteBuffer file =

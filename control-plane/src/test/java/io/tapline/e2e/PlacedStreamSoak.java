@@ -17,7 +17,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Runs queries at two ends of the fat tree, with three brokers and two Flink clusters. The leader
- * of each query's topic and the query's job must run at the query's end, as {@code explain} says.
+ * of each query's topic, and the query's job, must run at the query's end of the tree, as {@code
+ * explain} predicts.
  */
 class PlacedStreamSoak {
   private static final String NEAR = "h-0-0-1";
@@ -86,7 +87,10 @@ class PlacedStreamSoak {
     Fabric.await("no job is left", () -> jobs(near).isEmpty() && jobs(far).isEmpty());
   }
 
-  /** Submits a query for a server; its stream must be at that host, as explained. */
+  /**
+   * Submits a query for a server. Its stream must be placed at the given host, as {@code explain}
+   * predicts.
+   */
   private String runs(String server, String host, FlinkCluster cluster) throws Exception {
     String text = OverlappingQueries.COUNT.formatted("*", server + ":80");
     JsonNode explained = network.explain(text);
@@ -115,7 +119,7 @@ class PlacedStreamSoak {
     assertThat(network.counted(query).values()).containsOnly(1L);
   }
 
-  /** Returns the IDs of running queries. */
+  /** Returns the IDs of running jobs. */
   private static Set<String> jobs(FlinkCluster cluster) throws Exception {
     Set<String> ids = new TreeSet<>();
     for (JsonNode job : Cli.parse(cluster.get("/jobs")).path("jobs")) {

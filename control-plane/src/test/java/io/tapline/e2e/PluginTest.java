@@ -25,9 +25,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests an out-of-tree parser in the whole pipeline: a query uses it, and it crashes and hangs. The
- * plug-in is built from {@code parsers/plugin/testing} against the installed header; a payload that
- * begins with CRASH or HANG causes this.
+ * Tests an out-of-tree parser in the whole pipeline: a query uses the plug-in, and it crashes and
+ * hangs. The plug-in is built from {@code parsers/plugin/testing} with the installed header;
+ * payloads that begin with CRASH or HANG make it crash or hang.
  */
 class PluginTest {
   private static final int PACKETS = 3000;
@@ -69,8 +69,8 @@ class PluginTest {
     assertThat(completeness.get("packets_in").asLong()).isEqualTo(PACKETS);
     assertThat(dropped.get("monitor_restarted").asLong()).isPositive();
     assertThat(dropped.has("missing_batch")).isFalse();
-    // The parser emits a tuple for each packet, and missing ones are reported. All packets of the
-    // burst in progress count as lost, although tuples of some may have been sent.
+    // The parser emits a tuple for each packet, and missing tuples are reported. All packets of the
+    // burst in progress count as lost, although the tuples of some may have been sent.
     assertThat(
             row.get("value").asLong()
                 + dropped.path("monitor_restarted").asLong()
@@ -88,7 +88,8 @@ class PluginTest {
     try (Server server = Server.start("--pcap", capture.toString(), "--plugin", plugin)) {
       String id = server.submit(QUERY);
       server.awaitState(id, "finished");
-      // Does not check rows, since all tuples may have waited in the two processes that ended.
+      // The rows are not checked, since all tuples may have been pending in the two processes that
+      // ended.
       JsonNode totals = Cli.parse(server.get("/api/v1/queries/" + id).body()).get("totals");
       assertThat(totals.get("packets_in").asLong()).isEqualTo(PACKETS);
       assertThat(totals.get("dropped").path("plugin_left_out_flows").asLong()).isEqualTo(FLOWS);
@@ -111,13 +112,13 @@ class PluginTest {
       assertThat(row.get("completeness").get("packets_in").asLong()).isEqualTo(PACKETS);
       long lost = PACKETS - row.get("value").asLong();
       assertThat(lost).as("dropped: %s", dropped).isNotNegative();
-      // Missing tuples are accounted for: the plug-in may damage anything in a process that it
-      // shares.
+      // Missing tuples must be accounted for. Their number is unknown, since the plug-in may damage
+      // anything in a process that it shares.
       assertThat(lost > 0).isEqualTo(dropped.has("monitor_restarted"));
     }
   }
 
-  /** The worker that restarts after a crash resumes the current queries. */
+  /** Tests that a worker that restarts after a crash resumes its current queries. */
   @Test
   void aLiveMonitorRestartsWithItsQueries() throws Exception {
     assumeTrue(
@@ -192,8 +193,8 @@ class PluginTest {
   }
 
   /**
-   * Returns a pcap file of packets to port 80, all within a second; some numbers have another
-   * payload.
+   * Returns a pcap file of packets to port 80, all within a second. Packets with a number in {@code
+   * marks} have another payload.
    */
   private Path capture(Map<Integer, String> marks) throws IOException {
     ByteBuffer file = ByteBuffer.allocate(PACKETS * 128).order(ByteOrder.LITTLE_ENDIAN);

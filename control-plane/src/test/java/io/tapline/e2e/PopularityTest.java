@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Runs the tutorial about servers for popular content: NetAlytics' third use case, with nginx as
+ * Runs the tutorial about servers for popular content, NetAlytics' third use case, with nginx as
  * load balancer and as web servers. The experiment itself compares contents, logs and rows.
  */
 @MakesNetworkDevices

@@ -15,9 +15,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * A saturated mirror port of Open vSwitch: copies of segments that open or end connections arrive
- * first and completely, and a flood of them does not displace the others. Skipped, with the reason,
- * on hosts that can't run a testbed.
+ * Tests a saturated mirror port of Open vSwitch. Copies of segments that open or end connections
+ * must arrive first and completely, and a flood of such copies must not displace the others.
+ * Skipped, with the reason, on hosts that can't run a testbed.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices
@@ -43,8 +43,8 @@ class PreferredCopiesTest {
           + "SAMPLE * PROCESS (group-max: by=share, group=(switch, port), w=1s)";
 
   /**
-   * Sends segments with the time in their payload, evenly spaced and never faster than the given
-   * rate. Optionally, every second segment has a VLAN tag. Prints the number of segments.
+   * Sends evenly spaced segments with the time in their payload, never faster than the given rate.
+   * Optionally, every second segment has a VLAN tag. Prints the number of segments.
    */
   private static final String SEND =
       """
@@ -71,8 +71,8 @@ class PreferredCopiesTest {
       """;
 
   /**
-   * Captures copies for some time, and prints by source port: their number, the median and the
-   * largest delay in ms, and the seconds between the first and the last.
+   * Captures copies for some time. Prints, by source port, their number, their median and maximum
+   * delay in ms, and the seconds between the first and the last.
    */
   private static final String CAPTURE =
       """
@@ -192,7 +192,8 @@ class PreferredCopiesTest {
   void segmentsThatOpenOrEndConnectionsPassASaturatedPort() throws Exception {
     String query = network.submit(QUERY);
     network.server().awaitState(query, "running");
-    // Open vSwitch counts packets of the last half second before a rule, too.
+    // Open vSwitch also attributes to a new rule the packets of the half second before it was
+    // installed.
     Thread.sleep(6000);
     Cli.Running capture = capture();
     Thread.sleep(1000);

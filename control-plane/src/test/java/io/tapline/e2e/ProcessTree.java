@@ -12,8 +12,8 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * The objects of processes that other users could reach: their ports, their socket files and the
- * files that they have open or mapped. Linux only; their own user, or root, may look.
+ * Objects of processes that other users might access: their ports, their socket files, and the
+ * files that they have open or mapped. Works on Linux only, as the processes' user or as root.
  */
 final class ProcessTree {
   /** Public files without secrets, in addition to those of the installation. */
@@ -105,7 +105,7 @@ final class ProcessTree {
     return targets;
   }
 
-  /** Returns the rows of a table with a heading. */
+  /** Returns the rows of a table, without its heading. */
   private static List<String[]> rows(Path table) {
     return lines(table).stream().skip(1).map(line -> line.strip().split(" +")).toList();
   }

@@ -17,8 +17,8 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Queries with AT over captures of a real queue with three flows (made by
- * parsers/queue_flows/captures/make.py), compared with the monitor's tuples.
+ * Compares queries with AT, over captures of a real queue with three flows (made by
+ * parsers/queue_flows/captures/make.py), with the monitor's tuples.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class QueuesTest {
@@ -89,7 +89,10 @@ class QueuesTest {
         .contains("with both taps: s1:2");
   }
 
-  /** The inventory's network numbers the port to h2: taps and queries may name either. */
+  /**
+   * Tests a network in which the inventory numbers the port to h2: taps and queries may use the
+   * number or the neighbor's name.
+   */
   @Test
   void portsAreNamedByNeighbour(@TempDir Path folder) throws Exception {
     Path inventory = folder.resolve("inventory.yaml");

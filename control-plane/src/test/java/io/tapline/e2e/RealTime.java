@@ -7,21 +7,23 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Priorities and processors with which polls of a kernel's queue agree with its packets. */
+/**
+ * Sets priorities and chooses processors so that polls of a kernel queue agree with its packets.
+ */
 final class RealTime {
   private static final String POLLING = "pmd-c";
 
-  /** For each thread of the kernel that processes received packets and queues. */
+  /** Changes the priority of each kernel thread that processes received packets and queues. */
   private static final String SOFTIRQS =
       "for comm in /proc/[0-9]*/comm; do case $(cat $comm 2>/dev/null) in ksoftirqd/*) pid=${comm%%/comm}; chrt %s ${pid#/proc/} || exit 1;; esac; done";
 
   private RealTime() {}
 
   /**
-   * Lets the kernel send from its queues before the polling thread of a switch runs. Otherwise a
-   * queue pauses while that thread, which has a real-time priority, takes the processor.
+   * Gives the kernel's sending from its queues priority over a switch's polling thread. Otherwise,
+   * a queue pauses while that thread, which has a real-time priority, occupies the processor.
    *
-   * @return restores the normal priority
+   * @return restores the normal priority when closed
    */
   static AutoCloseable softirqsFirst() {
     softirqs("--fifo --pid 2");
@@ -33,8 +35,8 @@ final class RealTime {
   }
 
   /**
-   * Returns a command that runs on the processor of a switch's polling thread, thus never between
-   * the copy of a packet and the packet itself.
+   * Returns a command that runs on the processor of a switch's polling thread. It therefore never
+   * runs between the copying of a packet and the sending of the packet itself.
    */
   static List<String> besidePolling(Fabric fabric, List<String> command) throws IOException {
     List<String> words = new ArrayList<>(List.of("taskset", "-c", "" + pollingProcessor(fabric)));

@@ -9,8 +9,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Runs the tutorial "Find the page that is too fast": NetAlytics' second use case, with a web
- * application and a MariaDB. The experiment itself compares rows with the requests made.
+ * Runs the tutorial "Find the page that is too fast", NetAlytics' second use case, with a web
+ * application and a MariaDB server. The experiment itself compares rows with the requests made.
  */
 @MakesNetworkDevices
 class RentalsTest {
@@ -50,7 +50,7 @@ class RentalsTest {
     return lines(file).stream().mapToInt(cells -> Integer.parseInt(cells[2])).sum();
   }
 
-  /** Returns the pages of a figure; each must have a distribution that ends at 100 %. */
+  /** Returns the pages in a figure; checks that each has a distribution that ends at 100 %. */
   private List<String> pages(String file) {
     return lines(file).stream()
         .filter(cells -> Double.parseDouble(cells[2]) == 1)

@@ -11,8 +11,8 @@ import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
- * A client in a host of a {@link Fabric} that requests /NAME/0, /NAME/1, … of a web server one
- * after the other, each on a separate connection, and records the times.
+ * A client in a host of a {@link Fabric}. It requests /NAME/0, /NAME/1, … from a web server one
+ * after another, each on a separate connection, and records the times.
  */
 final class Requests implements AutoCloseable {
   /** A number of requests that no test reaches. */
@@ -53,8 +53,8 @@ final class Requests implements AutoCloseable {
   /**
    * A request and its response.
    *
-   * @param beganNs time before its connection was opened
-   * @param endedNs time after it was closed
+   * @param beganNs time before the connection was opened
+   * @param endedNs time after the connection was closed
    */
   record Request(String url, long beganNs, long endedNs) {}
 
@@ -76,7 +76,7 @@ final class Requests implements AutoCloseable {
     return new Requests(fabric, client, address, port, name, count);
   }
 
-  /** Starts a web server in a host, which answers when this returns. */
+  /** Starts a web server in a host; returns once it answers. */
   static Cli.Running serve(Fabric fabric, String host, String address, int port) throws Exception {
     Cli.Running server =
         fabric.start(host, "python3", "-c", SERVER, address, Integer.toString(port));
@@ -118,8 +118,8 @@ final class Requests implements AutoCloseable {
   }
 
   /**
-   * Returns the longest time from one of these requests to the next after a kill, which may lose
-   * requests seen shortly before.
+   * Returns the longest time from one of these requests to the next one after a kill. It may begin
+   * before the kill, which may lose requests seen shortly before.
    */
   static long longestGapNs(List<Long> times, long killedNs) {
     return IntStream.range(1, times.size())
@@ -133,7 +133,7 @@ final class Requests implements AutoCloseable {
     return running.process().isAlive();
   }
 
-  /** Reads the client's last output. */
+  /** Returns the client's last error output. */
   String log() {
     return client + ": " + running.stderr();
   }

@@ -22,10 +22,10 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Ports that a monitor infers from the routes of Tapline's controller, while the controller changes
- * these routes: hosts move from switch to switch, and links fail and return. Each port is compared
- * with the one by which the switch has sent the packet. Skipped, with the reason, on hosts that
- * can't run a testbed.
+ * Tests ports that a monitor infers from the routes of Tapline's controller, while the controller
+ * changes these routes: hosts move from switch to switch, and links fail and return. Each port is
+ * compared with the one on which the switch sent the packet. Skipped, with the reason, on hosts
+ * that can't run a testbed.
  *
  * <pre>
  *   senders ──▶ switches ──▶ captured at each port: the truth
@@ -35,22 +35,25 @@ import org.junit.jupiter.api.io.TempDir;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices
 class ReroutedPortsTest {
-  /** `make soak` sends a million during 100 changes. */
+  /** Number of datagrams; `make soak` sends a million during 100 changes. */
   private static final int PACKETS = number("TAPLINE_REROUTED_PACKETS", 15_000);
 
   private static final int CHANGES = number("TAPLINE_REROUTED_CHANGES", 8);
   private static final int PER_SECOND = number("TAPLINE_REROUTED_PACKETS_PER_SECOND", 500);
 
-  /** Each sequence of this many changes has one failure of a link, and one return. */
+  /** Number of changes of which one is a link failure, and one is the link's return. */
   private static final int CHANGES_PER_FAILURE = 50;
 
   private static final int FAILS = 5;
   private static final int RETURNS = 7;
 
-  /** The time for which a port may be unknown after a switch has confirmed its change. */
+  /** Time for which a port may be unknown after a switch has confirmed its change. */
   private static final long SETTLE_NS = TimeUnit.MILLISECONDS.toNanos(1000);
 
-  /** Packets of one guest whose port may be unknown when it moves: 0.1 % of 10,000. */
+  /**
+   * Maximum number of a guest's packets whose port is unknown when the guest moves: 0.1 % of
+   * 10,000.
+   */
   private static final int MAX_ABSENT_PER_MOVE = 10;
 
   private static final List<String> SENDERS = List.of("h-0-0-0", "h-1-1-0", "h-2-1-1", "h-3-1-0");
@@ -61,7 +64,7 @@ class ReroutedPortsTest {
       "PARSE link_load(vantage=all) FROM * TO * LIMIT %ds SAMPLE * "
           + "PROCESS (group-sum: by=samples, group=(switch, port), w=1s)";
 
-  /** The time of a change: from before it begins until its ports are known again. */
+  /** The time span of a change, from before it begins until its ports are known again. */
   private record Change(String what, String mac, long beginNs, long endNs) {
     boolean covers(NumberedDatagrams.Datagram datagram, String destination) {
       return datagram.sentNs() >= beginNs
@@ -70,7 +73,7 @@ class ReroutedPortsTest {
     }
   }
 
-  /** A row: the port by which the monitor says that a switch has forwarded a datagram. */
+  /** A row: the port on which, according to the monitor, a switch forwarded a datagram. */
   private record Inferred(int number, String switchName, String port, String inputPort) {
     String place() {
       return switchName + ":" + port;
@@ -85,7 +88,7 @@ class ReroutedPortsTest {
   private final Random random = new Random(26);
   private final Map<String, String> portOfDevice = new HashMap<>();
 
-  /** The port of a switch from which packets enter another one, by the port of entry. */
+  /** For each ingress port, the port of another switch from which packets enter it. */
   private final Map<String, String> farEnds = new HashMap<>();
 
   private final List<Change> changes = new ArrayList<>();
@@ -205,7 +208,7 @@ class ReroutedPortsTest {
     }
   }
 
-  /** Returns a random cable of a sender's switch to another one. */
+  /** Returns a random cable between a sender's switch and another switch. */
   private FatTreePlan.Cable uplink() {
     List<FatTreePlan.Cable> uplinks =
         plan.cables().stream()
@@ -221,7 +224,7 @@ class ReroutedPortsTest {
     return uplinks.get(random.nextInt(uplinks.size()));
   }
 
-  /** Changes routes while datagrams pass. */
+  /** Changes routes while datagrams are sent. */
   private void changeRoutes(Guests guests, NumberedDatagrams datagrams, String rates)
       throws Exception {
     int hosts = plan.hosts().size() + guests.count();
@@ -303,7 +306,7 @@ class ReroutedPortsTest {
     network.stop(loads);
   }
 
-  /** Returns the addresses of the guests, and of all hosts but the senders. */
+  /** Returns the Ethernet addresses of the guests, and of all hosts except the senders. */
   private List<String> targets(Guests guests) {
     List<String> targets = new ArrayList<>();
     for (FatTreePlan.Node host : plan.hosts()) {
@@ -317,7 +320,10 @@ class ReroutedPortsTest {
     return targets;
   }
 
-  /** Returns true if a datagram has entered a switch by a port, as the monitor says. */
+  /**
+   * Returns true if a datagram really entered a switch at the ingress port that the monitor
+   * reported.
+   */
   private boolean hasEntered(Inferred row, ForwardedPackets forwarded) {
     String farEnd = farEnds.get(row.entry());
     if (farEnd != null) {
@@ -392,7 +398,7 @@ class ReroutedPortsTest {
     }
   }
 
-  /** No port of any switch has more packets by the monitor than it has sent. */
+  /** Checks that the monitor attributes to no port more packets than the port sent. */
   private void compareSums(ForwardedPackets forwarded, String loads) throws Exception {
     Map<String, Double> counted = new TreeMap<>();
     for (JsonNode row : network.server().rows(loads)) {

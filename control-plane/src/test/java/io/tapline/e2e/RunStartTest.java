@@ -85,7 +85,7 @@ class RunStartTest {
     }
   }
 
-  /** Returns the folders of a process that has ended. */
+  /** Returns the folders that a process left behind when it ended. */
   private static List<Path> left(Path files, long process) throws Exception {
     try (Stream<Path> onDisk = Files.list(files);
         Stream<Path> inMemory = Files.list(Path.of("/dev/shm"))) {

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Tests headers of a switch's taps, from a real node over two captures. */
+/** Tests headers from a switch's taps, stored by a real node that reads two captures. */
 class SamplesTest {
   private static final long SECONDS = 60;
   private static final long PACKETS = 364 + 540;

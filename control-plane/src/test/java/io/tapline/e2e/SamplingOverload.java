@@ -19,12 +19,12 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * SAMPLE auto over switches, under five times the load that the pipeline can process: a client
- * sends datagrams through the fat tree, an edge switch mirrors them, and after a while the link
- * between the broker and the job passes only a fifth of the tuples. Then the load falls to half of
- * that. The client counts its flows itself.
+ * Tests SAMPLE auto over switches, under five times the load that the pipeline can process. A
+ * client sends datagrams through the fat tree, and an edge switch mirrors them. After a while, the
+ * link between the broker and the job passes only a fifth of the tuples. Then the load falls to
+ * half of that. The client counts its own flows.
  *
- * <p>The results are the rate, the age of the latest result, the packets that the switch copied,
+ * <p>Reports the rate, the age of the latest result, the number of packets that the switch copied,
  * the number of windows in which all ten rows had the true value within their bounds, and the time
  * after the fall until all flows are kept again. Run by {@code bench/overload}.
  */
@@ -38,10 +38,12 @@ class SamplingOverload {
   private static final double SHARE = 0.2;
   private static final int THROTTLED_AFTER_S = 12;
 
-  /** Size of a tuple in the topic while all flows are kept, with its share of the batch. */
+  /**
+   * Size of a tuple in the topic while all flows are kept, including its share of the batch header.
+   */
   private static final int BYTES_A_TUPLE = 17;
 
-  /** Seconds after the link became slow until the remaining behaviour is the steady state. */
+  /** Seconds from when the link becomes slow until the steady state. */
   private static final int SETTLED_S = 30;
 
   /** Minimum rate that counts as all flows. */
@@ -49,7 +51,7 @@ class SamplingOverload {
 
   private static final long WINDOW_NS = 2_000_000_000L;
 
-  /** Length of the period before the load falls in which the lag must be low. */
+  /** Length of the period, before the load falls, in which the lag must be low. */
   private static final long WORKED_OFF_NS = 20_000_000_000L;
 
   private static final String SENDER = "h-3-1-1";
@@ -60,13 +62,13 @@ class SamplingOverload {
       "PARSE udp_flow FROM * TO %s:20000-20199 LIMIT 1h SAMPLE auto PROCESS (top-k: k=10, w=2s, s=2s)"
           .formatted(TO);
 
-  /** A point of the plot: a time since the epoch, and the values at that time. */
+  /** A point in the plot: a time since the epoch, and the value at that time. */
   private record At(long ns, double value) {}
 
   private final List<At> ages = new ArrayList<>();
   private final List<At> copied = new ArrayList<>();
 
-  /** Sampling rates by the ends of windows. */
+  /** Sampling rates by end of window. */
   private final TreeMap<Long, Double> rates = new TreeMap<>();
 
   private long throttledNs;
@@ -79,7 +81,10 @@ class SamplingOverload {
     network = MirroredNetwork.upWith(Set.of(MONITOR), MAX_FLOWS, this::services);
   }
 
-  /** The server's broker, which the server and monitors reach over the link. */
+  /**
+   * Returns the options for the server's broker and Redis. The server and monitors reach the broker
+   * over the link.
+   */
   private List<String> services(String address) throws Exception {
     link = new ThinLink(address);
     services = EmbeddedServices.startOpenBehind(address, link.port());
@@ -115,7 +120,7 @@ class SamplingOverload {
   }
 
   /**
-   * The last seconds may still be in flight; if they never arrive, the result is judged without
+   * Waits for windows that are still in flight. If they never arrive, the result is judged without
    * them.
    */
   private void awaitLastWindows(String query, SentDatagrams sent) throws Exception {
@@ -151,7 +156,10 @@ class SamplingOverload {
     }
   }
 
-  /** Returns the packets that rules have counted since then; new rules count from zero. */
+  /**
+   * Returns the number of packets that rules have counted since {@code previousValues}; new rules
+   * count from zero.
+   */
   private static long more(Map<String, Long> previousValues, Map<String, Long> laterValues) {
     return laterValues.entrySet().stream()
         .mapToLong(
@@ -159,7 +167,7 @@ class SamplingOverload {
         .sum();
   }
 
-  /** Returns the end of the latest window; 0 if there is none. */
+  /** Reads new windows; returns the end of the latest window, 0 if there is none. */
   private long look(String query) throws Exception {
     String cursor = "";
     for (JsonNode page = page(query, cursor);
@@ -178,7 +186,10 @@ class SamplingOverload {
     return network.get("/queries/" + query + "/results?after=" + cursor);
   }
 
-  /** Judges windows in which flows were left out; the first and last are cut off. */
+  /**
+   * Judges the windows in which flows were left out, except the first and last, which are
+   * incomplete.
+   */
   private void judge(String query, SentDatagrams sent) throws Exception {
     Map<Long, List<JsonNode>> windows = new TreeMap<>();
     for (JsonNode row : network.server().rows(query)) {
@@ -216,8 +227,8 @@ class SamplingOverload {
   }
 
   /**
-   * Returns the end of the first window that began after the fall and has all flows; -1 if there is
-   * none.
+   * Returns the seconds from the fall of the load until the end of the first later window in which
+   * all flows were kept; -1 if there is none.
    */
   private double recoveredAfter(SentDatagrams sent) {
     return rates.entrySet().stream()

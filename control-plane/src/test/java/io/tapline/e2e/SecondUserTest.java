@@ -25,9 +25,9 @@ import org.junit.jupiter.api.parallel.Isolated;
 import org.slf4j.Logger;
 
 /**
- * Runs as another user of the host (an unprivileged one, by setpriv) next to Tapline's programs:
- * that user must not be able to read or write their files, or use their ports. Needs root, since
- * only root can act as another user.
+ * Runs a program as another, unprivileged user of the host (by setpriv) next to Tapline's programs.
+ * That user must not be able to read or write Tapline's files, or use its ports. Requires root,
+ * since only root can act as another user.
  */
 @Isolated("it searches for new files in folders of the whole host")
 class SecondUserTest {
@@ -57,7 +57,9 @@ class SecondUserTest {
   private static final List<String> SHARED_FOLDERS =
       List.of("/dev/shm", "/dev/hugepages", "/run/dpdk", "/tmp/dpdk");
 
-  /** World-writable like /tmp: files are protected by their own permissions. */
+  /**
+   * A world-writable folder like /tmp, in which files are protected only by their own permissions.
+   */
   private Path temporary;
 
   private List<String> before;
@@ -66,7 +68,7 @@ class SecondUserTest {
   void makeFolders() throws Exception {
     assumeTrue(
         System.getProperty("user.name").equals("root"), "SKIPPED: only root can be another user");
-    // The path is short, since that of a socket file has at most 107 bytes.
+    // The path is short, since a socket file's path can have at most 107 bytes.
     temporary = Files.createTempDirectory("second-");
     Files.setPosixFilePermissions(temporary, PosixFilePermissions.fromString("rwxrwxrwx"));
     before = sharedFiles();
@@ -98,8 +100,8 @@ class SecondUserTest {
   /**
    * Returns everything that the unprivileged user can do with these processes and their files.
    *
-   * @param rest port of REST; null if there is none
-   * @param others ports that are tried otherwise
+   * @param rest port of the REST interface; null if there is none
+   * @param others other ports to try
    */
   private List<String> reach(List<ProcessHandle> processes, Integer rest, Integer... others)
       throws Exception {
@@ -162,14 +164,14 @@ class SecondUserTest {
     return all;
   }
 
-  /** Returns a folder outside of those that the test examines. */
+  /** Returns a folder outside of the folders that the test examines. */
   private static Path strangersFolder() throws IOException {
     Path folder = Files.createTempDirectory("tapline-stranger-");
     Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
     return folder;
   }
 
-  /** Returns a copy that the unprivileged user can read. */
+  /** Returns a copy of the classes that the unprivileged user can read. */
   private static Path strangersClasses() throws IOException {
     Path classes = strangersFolder();
     Path own =
@@ -223,7 +225,7 @@ class SecondUserTest {
     }
   }
 
-  /** Returns the port at which the server takes its own agent. */
+  /** Returns the port at which the server accepts its own agent. */
   private static int portOfLeases(List<ProcessHandle> processes) {
     String option = "--control-plane 127.0.0.1:";
     String commands =
@@ -338,7 +340,10 @@ class SecondUserTest {
     }
   }
 
-  /** The control plane queries a node directly, and through another user's process. */
+  /**
+   * Checks that another user's process gets no headers: the control plane queries one node
+   * directly, and another node through that process.
+   */
   private static void assertGetsNoHeaders(Server server) throws Exception {
     await(
         "both nodes are queried",

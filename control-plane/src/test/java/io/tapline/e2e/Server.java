@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** A separate {@code tapline server} on a free port, ready for queries. */
+/** A separate {@code tapline server} process on a free port, ready for queries. */
 final class Server implements AutoCloseable {
   private static final long READY_SECONDS = 90;
   private static final long STATE_SECONDS = 150;
@@ -51,7 +51,7 @@ final class Server implements AutoCloseable {
     return server;
   }
 
-  /** Starts a server of another version, given the root of its checkout. */
+  /** Starts a server from the checkout of another version. */
   static Server startVersion(Path root, String... arguments) throws Exception {
     int port = freePort();
     List<String> all = new ArrayList<>(List.of(root.resolve("bin/tapline").toString()));
@@ -110,7 +110,7 @@ final class Server implements AutoCloseable {
             HttpResponse.BodyHandlers.ofString());
   }
 
-  /** Posts text and returns the JSON response. */
+  /** Posts a string and returns the JSON response. */
   JsonNode post(String path, String text) throws Exception {
     HttpResponse<String> response =
         HttpClient.newHttpClient()
@@ -146,7 +146,7 @@ final class Server implements AutoCloseable {
           return;
         }
       } catch (IOException notYet) {
-        // The server does not listen yet.
+        // The server is not listening yet.
       }
       Thread.sleep(100);
     }

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * NetAlytics' first use case over switches: a web shop on hosts of a testbed, one of whose
+ * Tests NetAlytics' first use case over switches: a web shop on a testbed's hosts, one of whose
  * application servers is misconfigured, and the paper's two queries over mirrored packets. Skipped,
  * with the reason, on hosts where the shop's servers are not installed.
  */
@@ -31,7 +31,7 @@ class ShopSoak {
   private static final String SERVICES =
       "%s:80, %s:8080, %s:8080, %s:3306, %s:11211".formatted(PROXY, APP1, APP2, DATABASE, CACHE);
 
-  /** For each server, another host under its switch captures. */
+  /** Hosts that capture: for each server, another host at the same switch. */
   private static final Set<String> ALLOWED_DROPS =
       Set.of("h-0-0-1", "h-0-1-1", "h-1-0-1", "h-2-0-1", "h-2-1-1");
 
@@ -85,7 +85,7 @@ class ShopSoak {
     drawFigures(times, bytes);
   }
 
-  /** Writes to the folder that SHOP_FIGURES names. */
+  /** Writes the figures to the folder that SHOP_FIGURES names. */
   private void drawFigures(String times, String bytes) throws IOException {
     Path folder = Path.of(System.getenv().getOrDefault("SHOP_FIGURES", logs + "/figures"));
     String hosts = Cli.root().resolve("testbed/three_tier/testbed.yaml").toString();
@@ -112,8 +112,8 @@ class ShopSoak {
   }
 
   /**
-   * Returns the number of packets that switches copied, once the counters are final: switches
-   * update them at intervals.
+   * Returns the number of packets that switches copied. Waits until the counters are final, since
+   * switches update them only at intervals.
    */
   private long mirrored() throws Exception {
     long[] packets = {0, -1};
@@ -162,7 +162,7 @@ class ShopSoak {
     return id;
   }
 
-  /** Returns the rows by {@code from to}. */
+  /** Returns the rows by source and destination address. */
   private Map<String, JsonNode> rows(String query) throws Exception {
     Map<String, JsonNode> rows = new TreeMap<>();
     for (JsonNode row : network.server().rows(query)) {
@@ -172,7 +172,7 @@ class ShopSoak {
     return rows;
   }
 
-  /** Returns the numbers of connections in the servers' logs, by {@code from to}. */
+  /** Returns the number of connections in the servers' logs, by source and destination address. */
   private Map<String, Long> logged() throws IOException {
     Map<String, Long> counts = new TreeMap<>();
     for (JsonNode line : lines("nginx_access.jsonl")) {
@@ -197,7 +197,10 @@ class ShopSoak {
     return Files.readAllLines(logs.resolve(file)).stream().map(Cli::parse).toList();
   }
 
-  /** About four times the response time, three times the SQL, a quarter of the cache's load. */
+  /**
+   * Checks the signs of the misconfiguration: about four times the response time, three times the
+   * SQL traffic, and a quarter of the cache traffic.
+   */
   private static void requireSignatures(Map<String, JsonNode> times, Map<String, JsonNode> bytes) {
     times.forEach(
         (tier, row) ->
@@ -218,8 +221,8 @@ class ShopSoak {
   }
 
   /**
-   * The times of its servers' responses in the proxy's log include neither handshake nor FIN, and
-   * are in whole ms.
+   * Compares the times with the proxy's log, whose response times are in whole ms and include
+   * neither the handshake nor the FIN.
    */
   private void requireAsLogged(Map<String, JsonNode> times) throws IOException {
     Map<String, DoubleSummaryStatistics> logged = new TreeMap<>();

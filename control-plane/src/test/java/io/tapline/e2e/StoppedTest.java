@@ -14,8 +14,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Tests commands that are stopped or lose a child: they must end soon, print their messages and
- * leave nothing behind.
+ * Tests commands that are stopped or lose a child process. They must end soon, print their messages
+ * and leave nothing behind.
  */
 class StoppedTest {
   private static final long START_SECONDS = 90;
@@ -25,8 +25,8 @@ class StoppedTest {
   @TempDir Path temporary;
 
   /**
-   * Starts a run of most of a minute. It handles SIGINT even if this process ignores it, as under
-   * nohup.
+   * Starts a run that takes most of a minute. It handles SIGINT even if this process ignores
+   * SIGINT, as under nohup.
    */
   private Cli.Running startRun() {
     Path capture = Cli.root().resolve("testbed/three_tier/three_tier.pcap.zst");
@@ -46,7 +46,10 @@ class StoppedTest {
     }
   }
 
-  /** By then, the query's job has been submitted, but few of its tasks run. */
+  /**
+   * Waits for the monitor. By then, the query's job has been submitted, but few of its tasks are
+   * running.
+   */
   private static void awaitMonitor(Cli.Running running) throws Exception {
     long deadline = System.nanoTime() + START_SECONDS * 1_000_000_000L;
     while (running

@@ -20,14 +20,14 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Runs a query over real switches while its components are killed in turn: the leading control
- * plane (switches and agents connect to the other), a ZooKeeper server, the switches, an agent, a
- * monitor. Prints the duration of each recovery.
+ * plane (switches and agents connect to the other one), a ZooKeeper server, the switches, an agent
+ * and a monitor. Prints the duration of each recovery.
  */
 class TakeoverSoak {
   private static final int EACH = 40;
   private static final String SERVER_SWITCH = "e00";
 
-  /** State that is changed by a query to one server. */
+  /** Everything in {@link #state()} that a query for one server changes. */
   private static final List<String> EVERYWHERE =
       List.of(
           "agents with queries",
@@ -81,7 +81,10 @@ class TakeoverSoak {
     Fabric.await("everything is as before", () -> state().equals(previousState));
   }
 
-  /** Monitors, Kafka, Flink and rules are unaffected, so every request is counted. */
+  /**
+   * Kills the leader. Monitors, Kafka, Flink and rules are unaffected, so every request must be
+   * counted.
+   */
   private void survivesAKilledLeader(Map<String, String> mirroring) throws Exception {
     Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "led", Requests.UNLIMITED);
     Fabric.await("some are counted", () -> has("/led/"));
@@ -93,7 +96,10 @@ class TakeoverSoak {
     network.startServer(other());
   }
 
-  /** While there is no leader, the rules are deleted, and a foreign one is added. */
+  /**
+   * Adds a foreign rule, and deletes our rules while there is no leader. The next leader must
+   * restore our rules and keep the foreign one.
+   */
   private void leaderKilledRulesArePutRight(Map<String, String> mirroring) throws Exception {
     String foreign = "cookie=0x1234,table=1,priority=7,dl_dst=02:00:00:00:00:99,actions=drop";
     network.fabric.openFlow("add-flow", SERVER_SWITCH, foreign);
@@ -128,7 +134,7 @@ class TakeoverSoak {
     assertThat(state(query).path("state").asText()).isEqualTo("running");
   }
 
-  /** Returns the number of the stopped control plane. */
+  /** Returns the number of the control plane that is not leading. */
   private int other() throws Exception {
     return 1 - network.leader();
   }
@@ -146,7 +152,7 @@ class TakeoverSoak {
             .strip());
   }
 
-  /** Kills the server that the others follow, which is the worst case. */
+  /** Kills the leading ZooKeeper server, which is the worst case. */
   private void zooKeeperKilled() throws Exception {
     Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "three", Requests.UNLIMITED);
     Fabric.await("some are counted", () -> has("/three/"));
@@ -191,7 +197,7 @@ class TakeoverSoak {
     requireResumedCounts("monitor", steady, killedNs);
   }
 
-  /** The other host under the same switch takes over. */
+  /** Kills the agent; the other host at the same switch takes over. */
   private void agentKilled() throws Exception {
     Requests steady = network.requests("h-2-0-0", H1_ADDRESS, 80, "agent", Requests.UNLIMITED);
     Fabric.await("some are counted", () -> has("/agent/"));
@@ -209,7 +215,8 @@ class TakeoverSoak {
   }
 
   /**
-   * Waits for enough requests after the gap to measure its length; some requests are lost in it.
+   * Waits until enough requests after the gap are counted to measure its length; some requests are
+   * lost in the gap.
    */
   private void requireResumedCounts(String process, Requests steady, long killedNs)
       throws Exception {
@@ -223,7 +230,7 @@ class TakeoverSoak {
         process, Requests.longestGapNs(countedOf(steady), killedNs) / 1e9);
   }
 
-  /** Returns the start times of the counted requests, in order. */
+  /** Returns the start times of the requests that were counted, in order. */
   private List<Long> countedOf(Requests steady) throws Exception {
     return steady.beganNs(network.counted(query).keySet());
   }
@@ -232,7 +239,7 @@ class TakeoverSoak {
     return times.isEmpty() ? 0 : times.get(times.size() - 1);
   }
 
-  /** A stop was requested, and the server that received the request is gone. */
+  /** Kills the leader after it has received a stop request; the next leader must stop the query. */
   private void leaderKilledTheQueryStops() throws Exception {
     network.requestStop(query);
     network.killServer(network.leader());

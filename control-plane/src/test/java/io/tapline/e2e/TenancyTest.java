@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests teams with separate tokens at one server, with real headers and real queries. */
+/** Tests teams with separate tokens on one server, with real headers and real queries. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class TenancyTest {
   private static final String CAPTURE = "testbed/three_tier/three_tier.pcap.zst";
@@ -55,7 +55,7 @@ class TenancyTest {
     assertThat(addresses).hasSizeGreaterThan(3);
     subnet = List.copyOf(addresses).get(0) + "/32";
     other = List.copyOf(addresses).get(1);
-    // The server loads the token without a restart.
+    // The server loads the new token without a restart.
     team = token("web", "analyst", "--subnet", subnet);
   }
 
@@ -83,7 +83,7 @@ class TenancyTest {
     return Cli.run(Map.of("TAPLINE_TOKEN", token, "TAPLINE_SERVER", server.url()), arguments);
   }
 
-  /** Returns the addresses of servers and clients, once the node has all headers. */
+  /** Returns the addresses of servers and clients, once the node has stored all headers. */
   private Set<String> awaitAddresses() throws Exception {
     long end = System.nanoTime() + SECONDS * 1_000_000_000L;
     long taken = 0;

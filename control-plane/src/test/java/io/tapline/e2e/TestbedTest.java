@@ -22,8 +22,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests a fat tree of Open vSwitch on this host. Skipped, with the reason, on hosts that can't run
- * one.
+ * Tests a fat tree of Open vSwitch bridges on this host. Skipped, with the reason, on hosts that
+ * can't run a testbed.
  */
 @MakesNetworkDevices
 class TestbedTest {
@@ -33,7 +33,7 @@ class TestbedTest {
 
   private static final int LINK_MBIT = 30;
 
-  /** Prints the mean rate in Mb/s, from the first byte to the last. */
+  /** Receives a connection, and prints its mean rate in Mb/s from the first byte to the last. */
   private static final String RECEIVE =
       """
       import socket, time
@@ -61,7 +61,7 @@ class TestbedTest {
 
   private static final int DATAGRAMS = 1000;
 
-  /** Sends raw frames, since no other packet is sent before the address is resolved. */
+  /** Sends raw frames, since IP packets are not sent before the address has been resolved. */
   private static final String SEND_DATAGRAMS =
       """
       import socket, time
@@ -90,7 +90,7 @@ class TestbedTest {
     }
   }
 
-  /** Returns the pairs that do not reach each other. */
+  /** Returns the pairs of hosts that do not reach each other. */
   private String unreachable() throws IOException {
     List<Cli.Running> pings = new ArrayList<>();
     try (Stream<Path> namespaces = Files.list(Path.of("/run/netns"))) {
@@ -179,7 +179,9 @@ class TestbedTest {
     assertThat(fabric.ours()).isEmpty();
   }
 
-  /** Returns agents with a lease and its start, and nodes that answer. */
+  /**
+   * Returns the agents that have a lease, with the time of its start, and the nodes that answer.
+   */
   private static Map<String, String> up(Server server) throws Exception {
     JsonNode hosts = Cli.parse(server.get("/api/v1/nodes").body());
     Map<String, String> all = new TreeMap<>();
@@ -193,7 +195,7 @@ class TestbedTest {
     return all;
   }
 
-  /** Two consecutive monitors read the switch's copies from shared memory. */
+  /** Tests two monitors that read the switch's copies from shared memory, one after the other. */
   @Test
   void copiesArriveThroughSharedMemory() throws Exception {
     assumeTrue(
@@ -208,7 +210,7 @@ class TestbedTest {
     assertThat(fabric.ours()).isEmpty();
   }
 
-  /** Returns how many of its host's packets a monitor received. */
+  /** Returns the number of its host's packets that a monitor received. */
   private long mirroredByMemif() throws Exception {
     String socket = fabric.folder().resolve("mirror-h-0-0-0.sock").toString();
     try (Cli.Running monitor =

@@ -14,8 +14,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The inventory's {@code texts} section for a server's parsers applies to every query, from the
- * monitor to the results.
+ * Tests that the {@code texts} section of the inventory applies to the server's parsers in every
+ * query, from the monitor to the results.
  */
 class TextPolicyTest {
   private static final String QUERY =

@@ -11,8 +11,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Forwards TCP connections to a server. Once {@link #hold} is called, limits the server's responses
- * to a rate in bytes per second on each connection: a bottleneck without losses.
+ * Forwards TCP connections to a server. Once {@link #hold} is called, limits the rate of the
+ * server's responses, in bytes per second, on each connection: a bottleneck without losses.
  */
 final class ThinLink implements AutoCloseable {
   private static final int PIECE = 1_024;
@@ -32,7 +32,7 @@ final class ThinLink implements AutoCloseable {
     return listening.getLocalPort();
   }
 
-  /** Sets the server, host:port. */
+  /** Sets the server ({@code host:port}). */
   void lead(String address) {
     String[] parts = address.split(":");
     server = new InetSocketAddress(parts[0], Integer.parseInt(parts[1]));
@@ -64,7 +64,7 @@ final class ThinLink implements AutoCloseable {
     }
   }
 
-  /** Forwards until either end closes; then closes both. */
+  /** Forwards until either end closes its connection; then closes both. */
   private void pass(Socket source, Socket target, boolean throttled) {
     byte[] piece = new byte[PIECE];
     try (source;

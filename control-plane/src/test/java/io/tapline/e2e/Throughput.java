@@ -5,8 +5,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * The throughput of one TCP connection from host to host of a {@link Fabric}, and the CPU time of
- * its switches.
+ * Measures the throughput of one TCP connection between two hosts of a {@link Fabric}, and the CPU
+ * time of its switches.
  */
 final class Throughput implements AutoCloseable {
   static final int PORT = 9000;
@@ -31,7 +31,7 @@ final class Throughput implements AutoCloseable {
       print(sent, time.monotonic() - began)
       """;
 
-  /** The length of a Linux clock tick, the unit of CPU time in /proc. */
+  /** Length of a Linux clock tick, the unit of CPU time in /proc. */
   private static final double TICK_MS = 10;
 
   /**

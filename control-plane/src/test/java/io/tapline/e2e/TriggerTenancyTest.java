@@ -23,14 +23,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Triggers of two tenants in one monitor. The events of a tenant do not depend on the number of
- * groups that the other one's packets form.
+ * Tests triggers of two tenants in one monitor. A tenant's events must not depend on the number of
+ * groups that the other tenant's packets form.
  */
 @MakesNetworkDevices
 class TriggerTenancyTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
-  /** Longer than two windows and the delay of events. */
+  /** Exceeds two windows and the delay of events. */
   private static final long SETTLE_MS = 3_000;
 
   private static final int GROUPS = 100_000;
@@ -39,12 +39,12 @@ class TriggerTenancyTest {
   private static final String QUIET = "192.0.2.2";
   private static final String FLOODED = "10.255.0.1";
 
-  /** A machine with other work may lose packets before the monitor has them. */
+  /** Number of attempts, since a busy machine may lose packets before they reach the monitor. */
   private static final int MAX_ATTEMPTS = 5;
 
   /**
-   * Sends frames of 100 bytes: the flood's, each from a new address, and evenly among them the
-   * other tenant's, to its ports in turn.
+   * Sends frames of 100 bytes: the flood's frames, each from a new address, and evenly among them
+   * those of the other tenant, to its ports in turn.
    */
   private static final String SENDER =
       """
@@ -66,7 +66,7 @@ class TriggerTenancyTest {
               time.sleep(0.001)
       """;
 
-  /** Because of the second comparison, each event contains its window's final value. */
+  /** The second comparison makes each event contain its window's final value. */
   private static final String CONDITION = "sum(bytes) > 0 and count > 0";
 
   private static final String QUERY =
@@ -161,7 +161,7 @@ class TriggerTenancyTest {
       }
     }
 
-    /** Returns the sums of the values of events by group, over all windows. */
+    /** Returns the sums of the events' values by group, over all windows. */
     Map<String, Long> sums(Predicate<String> wanted) {
       Map<String, Long> sums = new TreeMap<>();
       for (JsonNode event : List.copyOf(events)) {
@@ -190,7 +190,7 @@ class TriggerTenancyTest {
     assertThat(new ProcessBuilder(all).inheritIO().start().waitFor()).as("sent").isZero();
   }
 
-  /** Waits until a query has events and gets no more. */
+  /** Waits until a query has events and receives no more. */
   private static void settle(RunningQuery query) throws Exception {
     Await.until("events come", TIMEOUT, () -> !query.events.isEmpty());
     int previousCount;
@@ -227,7 +227,7 @@ class TriggerTenancyTest {
             .formatted(GROUPS, counted));
   }
 
-  /** Returns the sums of the quiet tenant's ports while no other tenant has packets. */
+  /** Returns the sums of the quiet tenant's ports while no other tenant has traffic. */
   private Map<String, Long> sumsAlone() throws Exception {
     List<Map<String, Long>> attempts = new ArrayList<>();
     while (attempts.size() < MAX_ATTEMPTS) {

@@ -11,9 +11,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A tutorial's commands, run in the order of its blocks: programs that keep running (marked {@code
- * start}), and sessions that print the shown output (marked {@code run}). Closing it ends the
- * programs.
+ * Runs a tutorial's commands in the order of its blocks: programs that keep running (marked {@code
+ * start}), and sessions that print the shown output (marked {@code run}). Closing the tutorial ends
+ * the programs.
  */
 final class Tutorial implements AutoCloseable {
   private static final Pattern BLOCK =
@@ -36,7 +36,7 @@ final class Tutorial implements AutoCloseable {
   /**
    * A page of docs/tutorials.
    *
-   * @param places replacements in the test for texts of the page
+   * @param places strings of the page, and their replacements in the test
    */
   Tutorial(String page, Map<String, String> places, Map<String, String> environment)
       throws IOException {

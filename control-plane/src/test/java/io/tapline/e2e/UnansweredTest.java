@@ -18,11 +18,14 @@ import org.junit.jupiter.params.provider.EnumSource;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.resps.StreamEntry;
 
-/** Counts requests without a response, and compares them with the servers' own logs. */
+/** Counts requests without a response, and compares the counts with the servers' own logs. */
 class UnansweredTest {
   private static final Path CAPTURES = Cli.root().resolve("testbed/captures");
 
-  /** A server that answers some requests, and its log: a line of JSON per request. */
+  /**
+   * A server that answers only some requests, and its log with one JSON object per line and
+   * request.
+   */
   private enum Outage {
     NGINX_WITH_A_HANGING_UPSTREAM(
         "hanging_small", "http_get", "url", "url", "response_time_ns", "status"),
@@ -56,7 +59,9 @@ class UnansweredTest {
               + "(percentile: %s, by=%s), (group-count: %s)".formatted(group, time, group);
     }
 
-    /** Requests in the server's log by their key. */
+    /**
+     * Returns the number of requests in the server's log that were answered, or were not, by key.
+     */
     Map<String, Long> count(boolean wasAnswered) throws IOException {
       Map<String, Long> counts = new TreeMap<>();
       for (String line : Files.readAllLines(CAPTURES.resolve(source + ".jsonl"))) {
@@ -116,7 +121,9 @@ class UnansweredTest {
     }
   }
 
-  /** Omits snapshots that were written while the query ran. */
+  /**
+   * Returns the final rows, without the snapshots that were written while the query was running.
+   */
   private static List<JsonNode> last(List<JsonNode> rows) {
     Predicate<JsonNode> whole = row -> !row.path("partial").asBoolean();
     return rows.stream().filter(whole).toList();
@@ -131,7 +138,7 @@ class UnansweredTest {
       assertThat(row.at("/completeness/unanswered").asLong())
           .isEqualTo(unanswered.values().stream().mapToLong(Long::longValue).sum());
       assertThat(row.get("half_seen").asLong()).isZero();
-      // Logins and settings are commands of MySQL, too, but are missing in the log of statements.
+      // Logins and settings are MySQL commands, too, but are missing in the log of statements.
       if (!unanswered.containsKey(key)) {
         assertThat(outage).isEqualTo(Outage.DATABASE_THAT_STOPS);
         continue;

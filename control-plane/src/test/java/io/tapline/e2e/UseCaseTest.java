@@ -10,7 +10,7 @@ import java.net.http.HttpResponse;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Runs the tutorial "Find the misconfigured server": NetAlytics' first use case. */
+/** Runs the tutorial "Find the misconfigured server", NetAlytics' first use case. */
 @MakesNetworkDevices
 class UseCaseTest {
   @Test

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Kills servers that keep their watches in a file, while a node evaluates them. */
+/** Kills servers that store their watches in a file, while a node evaluates the watches. */
 class WatchesOutliveServerTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
@@ -100,7 +100,7 @@ class WatchesOutliveServerTest {
     String watch = add();
     awaitEvaluation();
     killServer();
-    // These alerts were raised while no server ran.
+    // The packets raise these alerts while no server is running.
     try (OutputStream packets = Files.newOutputStream(pipe)) {
       packets.write(Files.readAllBytes(NodeProcess.capture("http_small.pcap.zst")));
     }

@@ -18,9 +18,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A virtual link with a web server at its other end, in a network namespace, and a client at this
- * end that requests /r/0, /r/1, … in sequence, each on a connection from another port, and keeps a
- * log. A packet crosses {@link #networkInterface} once.
+ * A virtual link. At its other end, in a network namespace, is a web server; at this end is a
+ * client that requests /r/0, /r/1, … in sequence, each on a connection from another port, and
+ * records them. A packet crosses {@link #networkInterface} once.
  */
 final class WebLink implements AutoCloseable {
   static final int PORT = 8080;
@@ -32,7 +32,10 @@ final class WebLink implements AutoCloseable {
 
   private static final AtomicInteger OPENED = new AtomicInteger();
 
-  /** Differs for each link of a test run: a removed namespace keeps its link for a moment. */
+  /**
+   * Name that differs for each link of a test run, since the link of a removed namespace exists a
+   * moment longer.
+   */
   private final String name =
       "tl%d-%d".formatted(ProcessHandle.current().pid() % 10_000_000, OPENED.incrementAndGet());
 
@@ -45,13 +48,14 @@ final class WebLink implements AutoCloseable {
   private volatile boolean stopping;
 
   private WebLink() {
-    // The address range reserved for benchmarks, which no host uses.
+    // The address range is reserved for benchmarks, so no host uses it.
     ThreadLocalRandom random = ThreadLocalRandom.current();
     prefix = "198.%d.%d.".formatted(random.nextInt(18, 20), random.nextInt(256));
   }
 
   /**
-   * Creates the link and starts the client. Skips the test visibly if namespaces are not available.
+   * Creates the link and starts the client. Skips the test, with the reason, if namespaces are not
+   * available.
    */
   static WebLink open() throws Exception {
     assumeTrue(
@@ -74,7 +78,7 @@ final class WebLink implements AutoCloseable {
     return new ProcessBuilder(command).inheritIO().start().waitFor() == 0;
   }
 
-  /** Runs a command that must succeed. */
+  /** Runs a command, and fails if it does not succeed. */
   void require(String command) throws Exception {
     assertThat(run(command.split(" "))).as(command).isTrue();
   }
@@ -116,7 +120,7 @@ final class WebLink implements AutoCloseable {
     return prefix + "2";
   }
 
-  /** Uses a new port: the system's own choice repeats within minutes. */
+  /** Connects from a new port, since the ports that the system chooses repeat within minutes. */
   private Socket connected() throws IOException {
     Socket socket = new Socket();
     socket.setSoTimeout(TIMEOUT_MS);
@@ -151,7 +155,7 @@ final class WebLink implements AutoCloseable {
     }
   }
 
-  /** Returns the client's port, once everything has been answered and closed. */
+  /** Sends requests; returns the client's port, once everything has been answered and closed. */
   private int sendRequests(int number) throws IOException {
     try (Socket socket = connected()) {
       String request = "GET " + url(number) + " HTTP/1.0\r\nHost: web\r\n\r\n";
@@ -167,7 +171,7 @@ final class WebLink implements AutoCloseable {
     return "/r/" + number;
   }
 
-  /** Returns the number of completed requests, which is also the number of the current one. */
+  /** Returns the number of completed requests, which is also the number of the current request. */
   synchronized int done() {
     return clientPorts.size();
   }
@@ -176,7 +180,7 @@ final class WebLink implements AutoCloseable {
     return clientPorts.get(number);
   }
 
-  /** Waits for a number of further requests; returns the total number of completed ones. */
+  /** Waits for a number of further requests; returns the total number of completed requests. */
   synchronized int awaitMore(int count) throws Exception {
     int wanted = clientPorts.size() + count;
     long deadlineMs = System.currentTimeMillis() + TimeUnit.SECONDS.toMillis(120);

@@ -20,8 +20,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * A wrong input causes one clear message on standard error, nothing on standard output, and exit
- * code 2 for wrong usage, else 1.
+ * Tests that wrong input causes one clear message on standard error, nothing on standard output,
+ * and exit code 2 for wrong usage, or 1 otherwise.
  */
 class WrongInputTest {
   private static final String QUERY =
@@ -165,7 +165,7 @@ class WrongInputTest {
     expectRefusal(Cli.run("run", QUERY, "--pcap", file.toString(), "--json"), parts);
   }
 
-  /** No service was started before. */
+  /** Expects a refusal before any service was started. */
   private static void expectRefusal(Cli.Result result, String... parts) {
     expectError(result, FAILED, parts);
     assertThat(result.stderr().lines()).as(result.stderr()).hasSize(1);
@@ -200,7 +200,7 @@ class WrongInputTest {
     expectCaptureError(file("user0.pcap", capture), "user0.pcap", "147");
   }
 
-  /** The readable part is useful, but its incompleteness must be reported. */
+  /** Tests that the readable part of a capture is used, and that its incompleteness is reported. */
   @Test
   void truncatedCapture() throws Exception {
     byte[] capture = Files.readAllBytes(decompressed());
@@ -323,7 +323,7 @@ class WrongInputTest {
         });
   }
 
-  /** The disk has room at the start and fills up while the query runs. */
+  /** Tests a disk that has room when the query starts, and fills up while it runs. */
   @Test
   void diskThatFillsUp() throws Exception {
     withTemporaryDisk(
@@ -413,7 +413,7 @@ class WrongInputTest {
         "/proc");
   }
 
-  /** Runs as an unprivileged user whose temporary folder belongs to another user. */
+  /** Runs a command as an unprivileged user whose temporary folder belongs to another user. */
   private static Cli.Result asUnprivilegedUser(String... arguments) {
     List<String> command =
         new ArrayList<>(List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"));

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** An ensemble of three ZooKeeper servers, each a process that can be killed. */
+/** An ensemble of three ZooKeeper servers, each in a process that can be killed. */
 final class ZooKeepers implements AutoCloseable {
   private static final int SERVERS = 3;
 

@@ -14,19 +14,19 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Tries every operation of the access table as every role, with that role's secrets, at the
- * services of a running cluster, and compares the outcomes with the table. Names of services must
+ * Tries every operation of the access table as every role, with that role's secrets, on the
+ * services of a running cluster, and compares the outcomes with the table. Service names must
  * resolve ({@code -Djdk.net.hosts.file}).
  *
- * <p>Where a port does not admit a role's certificate, its operations there count as refused.
- * Prints the matrix; exit code 1 if a cell differs from the table, or if a probe failed for a
- * reason other than a refusal. When all cells are right, {@link ChangedRules} changes rules at the
- * services and requires that the matrix shows each change.
+ * <p>If a port does not admit a role's certificate, the role's operations on this port count as
+ * refused. Prints the matrix. The exit code is 1 if a cell differs from the table, or if a probe
+ * failed for a reason other than a refusal. If all cells are right, {@link ChangedRules} changes
+ * rules of the services and requires that the matrix shows each change.
  */
 public final class AccessMatrix {
   private static final int ARGUMENTS = 9;
 
-  /** The folders of roles' secrets; the default is the role's name. */
+  /** Folders of roles' secrets, except for roles whose folder has the role's name. */
   private static final Map<String, String> FOLDERS =
       Map.of("monitor", "monitor-1", "multilog", "web-1", "job", "flink");
 
@@ -34,7 +34,7 @@ public final class AccessMatrix {
   private final Attempts attempts;
   private final Map<String, Component> components;
 
-  /** True if run from inside a component's container, from which some services are unreachable. */
+  /** True in a component's container, from which some services are unreachable. */
   private final boolean inside;
 
   private final List<String> wrong = new ArrayList<>();
@@ -48,11 +48,11 @@ public final class AccessMatrix {
   }
 
   /**
-   * Runs all probes. Without a query of the tenant, only creates the topics that they need.
+   * Runs all probes. Without a query of the tenant, only creates the topics that the probes need.
    *
    * @param args table, folder of secrets, leader, the tenant's query (or ""), another tenant's
-   *     query, topics of the alerts of both, hosts of the monitor and of the MultiLog node;
-   *     optionally, the only role to try, from inside its container
+   *     query, the alert topics of both, the hosts of the monitor and of the MultiLog node and,
+   *     inside a component's container, the only role to try
    */
   public static void main(String[] args) throws Exception {
     Path secrets = Path.of(args[1]);

@@ -9,10 +9,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The table in schema/rights.txt: the operations that each role may do at each service.
+ * The table in schema/rights.txt, which lists the operations that each role may perform on each
+ * service.
  *
  * @param roles the table's columns
- * @param rows in the file's order
+ * @param rows rows in the file's order
  */
 record AccessTable(List<String> roles, List<Row> rows) {
   private static final int FIRST_ROLE = 3;
@@ -20,10 +21,13 @@ record AccessTable(List<String> roles, List<Row> rows) {
   /**
    * One operation.
    *
-   * @param allowed whether a role may do it, by role
+   * @param allowed whether a role may perform the operation, by role
    */
   record Row(String service, int port, String operation, Map<String, Boolean> allowed) {
-    /** Only opens a TLS connection, which the port's other operations require. */
+    /**
+     * Returns true if the operation only opens a TLS connection, which the port's other operations
+     * require.
+     */
     boolean isConnect() {
       return operation.equals("connect");
     }
@@ -36,7 +40,7 @@ record AccessTable(List<String> roles, List<Row> rows) {
   /**
    * Reads the table.
    *
-   * @throws IOException also if a line does not have one cell for each column
+   * @throws IOException if the file can't be read, or a line does not have one cell for each column
    */
   static AccessTable read(Path file) throws IOException {
     List<String> roles = null;
@@ -56,7 +60,7 @@ record AccessTable(List<String> roles, List<Row> rows) {
   }
 
   /**
-   * Returns the table with one column.
+   * Returns the table with only one role's column.
    *
    * @throws IllegalArgumentException if there is no such role
    */

@@ -32,7 +32,7 @@ final class Attempts {
   /**
    * One attempt.
    *
-   * @param reason message of the service or the probe; empty if the operation succeeded
+   * @param reason error message of the service or the probe; empty if the operation succeeded
    */
   record Attempt(Outcome outcome, String reason) {}
 
@@ -44,8 +44,9 @@ final class Attempts {
   }
 
   /**
-   * Tries an operation as a component. If the port did not admit its certificate ("connect" comes
-   * first in the table), the operation is not tried: its outcome is that of the port.
+   * Tries an operation as a component. The operation is not tried if the port did not admit the
+   * component's certificate ("connect" comes first in the table): its outcome is then that of
+   * "connect".
    */
   Attempt attempt(Row row, Component client) {
     String door = row.service() + ":" + row.port() + " " + client.role();

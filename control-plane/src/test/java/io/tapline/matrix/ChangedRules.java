@@ -21,15 +21,15 @@ import org.apache.zookeeper.data.ACL;
 import redis.clients.jedis.Jedis;
 
 /**
- * Shows that the matrix detects missing and superfluous rules: as the control plane, changes one
- * rule at a time at the services of a running cluster, requires that exactly the cells that depend
- * on it become wrong, and reverts the change. No rule that a running query needs is changed.
+ * Shows that the matrix detects missing and superfluous rules. As the control plane, it changes one
+ * rule at a time on the services of a running cluster, requires that exactly the cells that depend
+ * on the rule become wrong, and reverts the change. It changes no rule that a running query needs.
  */
 final class ChangedRules {
   private static final int REDIS = 6379;
   private static final int ZOOKEEPER = 2281;
 
-  /** Maximum time until brokers receive rules from the controller. */
+  /** Maximum time until the brokers have received a rule from the controller. */
   private static final long TIMEOUT_NS = 10_000_000_000L;
 
   private final Cluster cluster;
@@ -52,15 +52,16 @@ final class ChangedRules {
   }
 
   /**
-   * A change of one rule.
+   * A change to one rule.
    *
-   * @param row row of the table whose cells depend on it
+   * @param row row of the table whose cells depend on the rule
    * @param roles roles whose cells differ from the table while the rule is changed
    */
   private record Rule(String title, Step change, Step undo, String row, Set<String> roles) {}
 
   /**
-   * Changes each rule and prints the effect on the matrix; returns true if all effects are visible.
+   * Changes each rule and prints the effect on the matrix; returns true if every effect is as
+   * expected.
    */
   boolean areFound() throws Exception {
     boolean all = true;
@@ -156,8 +157,8 @@ final class ChangedRules {
   }
 
   /**
-   * Returns the roles whose cells of a row are wrong, as soon as they are the expected ones, or at
-   * the deadline.
+   * Returns the roles whose cells of a row are wrong. Waits until these are the expected roles, at
+   * most until the deadline.
    */
   private Set<String> await(Row row, Set<String> expected) {
     long deadline = System.nanoTime() + TIMEOUT_NS;
@@ -202,7 +203,7 @@ final class ChangedRules {
   /**
    * Lets all clients read the node.
    *
-   * @param previousAcls receives the node's previous rights
+   * @param previousAcls receives the node's previous ACLs
    */
   private void openToReaders(List<ACL> previousAcls) throws Exception {
     ZooKeeperProbes.use(

@@ -10,21 +10,25 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * An intruder with all the secrets of a component.
+ * An intruder that has all the secrets of a component.
  *
- * @param role its column in the table
- * @param folder folder with its certificate, key and tokens; the certificate may be missing
- * @param authorities authorities of all services, since an intruder need not check them
- * @param kafka its login there
- * @param redis its login there
+ * @param role the component's column in the table
+ * @param folder folder with the component's certificate, key and tokens; the certificate may be
+ *     missing
+ * @param authorities CA certificates of all services, since an intruder need not restrict which
+ *     services it trusts
+ * @param kafka the component's Kafka login
+ * @param redis the component's Redis login
  */
 record Component(String role, Path folder, Path authorities, Login kafka, Login redis) {
-  /** Returns its certificate. */
+  /** Returns the component's certificate. */
   TlsFiles tls() {
     return tls("own");
   }
 
-  /** Flink's managers have another certificate among themselves. */
+  /**
+   * Returns the certificate for connections between Flink's managers, which have a separate one.
+   */
   TlsFiles internalTls() {
     return tls(Files.exists(folder.resolve("internal.pem")) ? "internal" : "own");
   }
@@ -39,7 +43,7 @@ record Component(String role, Path folder, Path authorities, Login kafka, Login 
         : new TlsFiles(authorities.toString(), "", "");
   }
 
-  /** Returns its tokens of every kind. */
+  /** Returns the component's tokens of every kind. */
   List<String> tokens() {
     try (Stream<Path> files = Files.list(folder)) {
       return files.filter(file -> file.toString().endsWith("token")).map(Component::text).toList();

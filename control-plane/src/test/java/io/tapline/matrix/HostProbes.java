@@ -26,7 +26,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 
-/** Probes of hosts' interfaces: the control plane's for agents, and a MultiLog node's. */
+/** Probes of host interfaces: the control plane's port for agents, and a MultiLog node's port. */
 final class HostProbes {
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
@@ -109,8 +109,8 @@ final class HostProbes {
   }
 
   /**
-   * Sends an empty definition, which every node rejects, but with a different error if the caller
-   * lacks the right to define things.
+   * Sends an empty definition. Every node rejects it, but with a different error if the caller has
+   * no right to define anything.
    */
   private static void define(Channel channel) throws Refused {
     try {
@@ -125,8 +125,8 @@ final class HostProbes {
   }
 
   /**
-   * The host's own agent has the lease: an agent of the same name gets this response if it may use
-   * the name.
+   * Requests the lease of an agent's name. The host's own agent has this lease, so a client that
+   * may use the name gets ALREADY_EXISTS.
    */
   private static void lease(Channel channel, String agent) throws Exception {
     CompletableFuture<Void> response = new CompletableFuture<>();

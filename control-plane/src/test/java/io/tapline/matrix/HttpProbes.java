@@ -11,7 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Probes over HTTPS: REST, metrics, Flink. */
+/** Probes over HTTPS: the REST interface, metrics and Flink. */
 final class HttpProbes {
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
@@ -65,7 +65,7 @@ final class HttpProbes {
     send(client, request.build());
   }
 
-  /** Sends a form without a file, which Flink answers with 400 to a client that may upload. */
+  /** Sends a form without a file. Flink answers with 400 to a client that may upload. */
   private static void upload(Component client, int port) throws Exception {
     send(
         client,

@@ -27,23 +27,23 @@ import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-/** Probes of a Kafka client. */
+/** Probes of the brokers' ports as a Kafka client. */
 final class KafkaProbes {
-  /** Exists only while a probe creates or deletes it. */
+  /** Topic that exists only while a probe creates or deletes it. */
   private static final String SCRATCH = "tapline.matrix";
 
   private static final String TUPLES = "tapline.tuples.";
 
   /**
-   * Topic of a query that no monitor serves. The query never runs, but topics can only be created
-   * for a query.
+   * Tuple topic of a query that no monitor serves. The query never runs, but a topic can only be
+   * created for a query.
    */
   private static final String UNSERVED = TUPLES + "web-unserved";
 
   /** Port to which monitors and control planes connect. */
   static final int CLIENTS = 9092;
 
-  /** Port of stream jobs. */
+  /** Port to which stream jobs connect. */
   static final int JOBS = 9094;
 
   private static final int TIMEOUT_MS = 30_000;
@@ -55,7 +55,7 @@ final class KafkaProbes {
     this.cluster = cluster;
   }
 
-  /** Tries an operation of the table at a broker's port. */
+  /** Tries an operation of the table on a broker's port. */
   void run(String operation, Component client, int port) throws Exception {
     Map<String, Object> settings = settings(client, port);
     switch (operation) {
@@ -72,7 +72,7 @@ final class KafkaProbes {
     }
   }
 
-  /** Creates the topics that probes need in addition to those of queries. */
+  /** Creates the topics that probes need in addition to those of the queries. */
   void prepare(Component control) throws Exception {
     try (Admin admin = admin(control)) {
       for (String topic : List.of(cluster.ownAlerts(), cluster.otherAlerts(), UNSERVED)) {
@@ -81,20 +81,21 @@ final class KafkaProbes {
     }
   }
 
-  /** Returns a client that administers the brokers. */
+  /** Returns an administration client for the brokers. */
   static Admin admin(Component control) {
     return Admin.create(settings(control, CLIENTS));
   }
 
   /**
-   * Returns the topic of tuples of a query that the job, or the monitor, does not serve. A monitor
-   * may serve all running queries.
+   * Returns the tuple topic of a query that the client does not serve. For a job, that is another
+   * tenant's query. A monitor may serve all running queries, so the topic is one that no monitor
+   * serves.
    */
   String other(int port) {
     return port == JOBS ? TUPLES + cluster.other() : UNSERVED;
   }
 
-  /** A component without a login guesses one if the port requires it. */
+  /** Returns client settings. A component without a login guesses one if the port requires it. */
   private static Map<String, Object> settings(Component client, int port) {
     boolean requiresLogin = port == JOBS;
     Login login = requiresLogin && client.kafka().isNone() ? GUESS : client.kafka();
@@ -123,7 +124,7 @@ final class KafkaProbes {
       try {
         answer(admin.createTopics(List.of(new NewTopic(SCRATCH, 1, (short) 1))).all());
       } catch (Refused e) {
-        // Deleting is refused whether the topic exists or not.
+        // Deletion is refused regardless of whether the topic exists.
       }
       answer(admin.deleteTopics(List.of(SCRATCH)).all());
     }
@@ -136,8 +137,8 @@ final class KafkaProbes {
   }
 
   /**
-   * Writes a record. A record in a topic of tuples would change the query's results, so the broker
-   * is first asked whether the client may write to it; only clients that may not then try.
+   * Writes a record. A record in a tuple topic would change a query's results. So the broker is
+   * first asked whether the client may write, and only clients that may not then try.
    */
   private void write(Map<String, Object> settings, String topic) throws Exception {
     if (topic.startsWith(TUPLES) && operations(settings, topic).contains(AclOperation.WRITE)) {

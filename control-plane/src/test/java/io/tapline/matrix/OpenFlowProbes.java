@@ -8,7 +8,7 @@ import java.nio.ByteBuffer;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocket;
 
-/** A switch up to its identification by the controller (OpenFlow 1.3.5, section 7.3.1). */
+/** Simulates a switch until the controller has identified it (OpenFlow 1.3.5, section 7.3.1). */
 final class OpenFlowProbes {
   private static final byte VERSION = 4;
   private static final byte HELLO = 0;
@@ -17,7 +17,7 @@ final class OpenFlowProbes {
   private static final int HEADER_BYTES = 8;
   private static final int KEPT_MS = 1_500;
 
-  /** The switch's certificate names this datapath, though only the full cluster has it. */
+  /** Datapath ID that the switch's certificate names; only the full cluster has this datapath. */
   private static final long OWN_DATAPATH = 2;
 
   private static final long OTHER_DATAPATH = 0x99;
@@ -40,11 +40,11 @@ final class OpenFlowProbes {
       introduce(socket, datapath);
       socket.setSoTimeout(KEPT_MS);
       while (socket.getInputStream().read() >= 0) {
-        // A controller's request to its switch.
+        // The controller sent a request to the switch.
       }
       throw new Refused("the connection was closed");
     } catch (SocketTimeoutException e) {
-      // The controller did not close the connection.
+      // The controller kept the connection open.
     } catch (SSLException e) {
       throw new Refused(e.getMessage());
     }

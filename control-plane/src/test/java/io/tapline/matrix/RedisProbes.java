@@ -8,12 +8,12 @@ import redis.clients.jedis.exceptions.JedisAccessControlException;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 
-/** Probes of a Redis client. */
+/** Probes of the Redis server as a Redis client. */
 final class RedisProbes {
   private static final int TIMEOUT_MS = 20_000;
   private static final List<String> REFUSALS = List.of("NOAUTH", "NOPERM", "WRONGPASS");
 
-  /** A library without effect, with a unique name. */
+  /** A library without side effects, with a unique name. */
   private static final String LIBRARY =
       "#!lua name=matrix\nredis.register_function('matrix_probe', function() return 1 end)";
 
@@ -63,7 +63,10 @@ final class RedisProbes {
     }
   }
 
-  /** Totals of a position that is long past have no effect. */
+  /**
+   * Writes as a job: totals at position 0, which have no effect. Other clients write and delete a
+   * key.
+   */
   private static void write(Jedis redis, String query, boolean asJob) {
     if (asJob) {
       redis.fcall(

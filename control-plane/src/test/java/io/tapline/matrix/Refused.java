@@ -1,6 +1,8 @@
 package io.tapline.matrix;
 
-/** A service did not allow the operation. Any other exception means that a probe is broken. */
+/**
+ * Thrown if a service does not allow an operation. Any other exception indicates a broken probe.
+ */
 final class Refused extends Exception {
   private static final long serialVersionUID = 1L;
 

@@ -15,19 +15,22 @@ import javax.net.ssl.SSLSocket;
 final class TlsConnector {
   private static final int TIMEOUT_MS = 20_000;
 
-  /** In TLS 1.3, a server rejects a certificate after its own part of the handshake. */
+  /**
+   * How long to wait for a refusal: in TLS 1.3, a server rejects a certificate only after it has
+   * completed its part of the handshake.
+   */
   private static final int REFUSAL_MS = 2_000;
 
   private TlsConnector() {}
 
-  /** A connection after its handshake. */
+  /** Opens a connection and completes the handshake. */
   static SSLSocket open(String host, int port, TlsFiles own) throws IOException, Refused {
     Socket plain = new Socket();
     plain.connect(new InetSocketAddress(host, port), TIMEOUT_MS);
     SSLSocket socket =
         (SSLSocket) own.context().getSocketFactory().createSocket(plain, host, port, true);
     socket.setSoTimeout(TIMEOUT_MS);
-    // gRPC closes connections without ALPN; other servers ignore it.
+    // gRPC closes connections without ALPN; other servers ignore ALPN.
     SSLParameters parameters = socket.getSSLParameters();
     parameters.setApplicationProtocols(new String[] {"h2"});
     socket.setSSLParameters(parameters);
@@ -40,7 +43,7 @@ final class TlsConnector {
     }
   }
 
-  /** Connects, and waits until it is certain that the server keeps the connection. */
+  /** Connects, and waits until it is certain that the server accepts the connection. */
   static void connect(String host, int port, TlsFiles own) throws IOException, Refused {
     try (SSLSocket socket = open(host, port, own)) {
       socket.setSoTimeout(REFUSAL_MS);
@@ -48,7 +51,7 @@ final class TlsConnector {
         throw new Refused("the connection was closed");
       }
     } catch (SocketTimeoutException waits) {
-      // The server waits for a request.
+      // The server kept the connection open and waits for a request.
     } catch (SSLException e) {
       throw new Refused(e.getMessage());
     } catch (SocketException e) {

@@ -12,7 +12,7 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.client.ZKClientConfig;
 import org.apache.zookeeper.common.ClientX509Util;
 
-/** Probes of a ZooKeeper client. */
+/** Probes of the ZooKeeper servers as a ZooKeeper client. */
 final class ZooKeeperProbes {
   private static final int SESSION_MS = 10_000;
 
