@@ -28,7 +28,7 @@ import java.util.stream.Stream;
  * The four queues from a pod's edge switches to its aggregation switches, which bursts from two
  * hosts fill at the same time, on top of steady flows from two others. A query with AT measures
  * them. testbed/queues/copies.py compares its events, and the copies that its monitors receive,
- * with the kernel's queues and with the definition.
+ * with the kernel's queues and with the definition of the query's condition.
  */
 final class FourQueues implements AutoCloseable {
   private static final List<String> EDGES = List.of("edge-0-0", "edge-0-1");

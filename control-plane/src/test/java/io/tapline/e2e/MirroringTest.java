@@ -30,7 +30,10 @@ import org.junit.jupiter.api.TestInstance;
 class MirroringTest {
   private static final int EACH = 40;
 
-  /** Exceeds the time that a switch takes to update its counters. */
+  /**
+   * Number of equal readings in a row that make counters final; takes longer than a switch's update
+   * interval.
+   */
   private static final int MANY_TIMES = 25;
 
   private MirroredNetwork network;

@@ -23,7 +23,7 @@ final class RealTime {
    * Gives the kernel's sending from its queues priority over a switch's polling thread. Otherwise,
    * a queue pauses while that thread, which has a real-time priority, occupies the processor.
    *
-   * @return restores the normal priority when closed
+   * @return an object that restores the normal priority when it is closed
    */
   static AutoCloseable softirqsFirst() {
     softirqs("--fifo --pid 2");

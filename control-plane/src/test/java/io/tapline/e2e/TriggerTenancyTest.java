@@ -30,7 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 class TriggerTenancyTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
-  /** Exceeds two windows and the delay of events. */
+  /** A time longer than two windows and the delay of events. */
   private static final long SETTLE_MS = 3_000;
 
   private static final int GROUPS = 100_000;
@@ -39,7 +39,10 @@ class TriggerTenancyTest {
   private static final String QUIET = "192.0.2.2";
   private static final String FLOODED = "10.255.0.1";
 
-  /** Number of attempts, since a busy machine may lose packets before they reach the monitor. */
+  /**
+   * Maximum number of attempts, since a busy machine may lose packets before they reach the
+   * monitor.
+   */
   private static final int MAX_ATTEMPTS = 5;
 
   /**

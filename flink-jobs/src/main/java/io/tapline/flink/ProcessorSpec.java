@@ -78,7 +78,9 @@ public record ProcessorSpec(
     return table.estimate(width, aggregate.share(), windowNs, value.countsTuples());
   }
 
-  /** Returns true if the processor counts the tuples that have a value, whatever the value is. */
+  /**
+   * Returns true if the processor counts the tuples that have a value, regardless of that value.
+   */
   public boolean countsPresent() {
     return aggregate.type().input() == Input.TUPLES && !value.field().isEmpty();
   }

@@ -30,7 +30,7 @@ public record TriggerSpec(
   /**
    * A webhook to which alerts are posted.
    *
-   * @param privateAddresses whether its host may have private addresses
+   * @param privateAddresses whether the webhook's host may have addresses that are not public
    */
   public record Webhook(String url, boolean privateAddresses) implements Serializable {}
 

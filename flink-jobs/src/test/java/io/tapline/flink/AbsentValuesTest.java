@@ -276,7 +276,8 @@ class AbsentValuesTest {
   }
 
   /**
-   * Sliding windows are tested while panes enter and leave them, and while all operators restart.
+   * Tests sliding windows while panes enter and leave them, and all operators restart in the
+   * middle.
    */
   @Test
   void slidingWindowsDropMissingValuesWithTheirPane() throws Exception {
@@ -332,7 +333,10 @@ class AbsentValuesTest {
     }
   }
 
-  /** A value waits for its joined tuple across a restart; an absent value stays absent. */
+  /**
+   * Tests that a value waits for its joined tuple across a restart, and that an absent one stays
+   * absent.
+   */
   @Test
   void joinedTuplesKeepTheirMissingValues() throws Exception {
     String join =
@@ -374,7 +378,7 @@ class AbsentValuesTest {
     return fields;
   }
 
-  /** Groups beyond the bound are reported with all of their tuples. */
+  /** Tests that groups beyond the bound are reported with all of their tuples. */
   @Test
   void tuplesWithoutAValueCountTowardsTheBound() throws Exception {
     Plan plan = plan(Plans.group("AVG", "\"url\"", WINDOW));

@@ -110,8 +110,8 @@ class PartialWindowsTest {
   }
 
   /**
-   * Tests a next incarnation with the same epoch, as after a crash, and with a higher one, as on
-   * another host.
+   * Tests the next incarnation, which has the same epoch after a crash, or a higher one on another
+   * host.
    */
   @ParameterizedTest
   @ValueSource(ints = {1, 2})

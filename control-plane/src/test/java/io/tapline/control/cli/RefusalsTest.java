@@ -49,7 +49,7 @@ class RefusalsTest {
   private static final Path PAGE = ROOT.resolve("docs/reference/errors.md");
   private static final String BEGIN = "<!-- RefusalsTest writes the rest of this page. -->\n";
 
-  /** Exceeds the time that a refusal takes by far, and is far below the wait for a service. */
+  /** A limit far above the time that a refusal takes, and far below the wait for a service. */
   private static final Duration LIMIT = Duration.ofSeconds(5);
 
   private static final String QUERY = "PARSE http_get FROM * TO *:80 PROCESS (top-k: k=3, w=10s)";

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class JobJarTest {
 
-  /** A class loader of everything except Tapline, like a cluster's {@code lib}. */
+  /** A class loader that has all classes except Tapline's, like a cluster's {@code lib}. */
   private static final class Lib extends ClassLoader {
     Lib() {
       super(JobJarTest.class.getClassLoader());

@@ -100,7 +100,7 @@ class TrafficCollectorsTest {
   }
 
   /**
-   * Tests the death of a host outside the network, which must not affect queries placed in the
+   * Tests a host outside the network that dies, which must not affect queries placed in the
    * network.
    */
   @Test

@@ -58,8 +58,8 @@ class LinkEventsTest {
     add("ops-1", "link_load");
     log("ops-1", 1, event(0, 10, "leaf1", "2", FLOWS), event(0, 30, "leaf1", "10", ""));
     log("ops-1", 2, event(0, 20, "leaf2", "1", "[[\"10.0.3.7:7-10.0.3.8:9/tcp\",5,4,6]]"));
-    // The following events do not count: from another processor, without a tuple, from a tap
-    // without a switch, and from another parser.
+    // These events do not count: one from another processor, one without a tuple, one from a tap
+    // without a switch, and one from another parser.
     log(
         "ops-1",
         3,

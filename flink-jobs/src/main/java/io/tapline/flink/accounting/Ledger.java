@@ -9,8 +9,8 @@ import java.util.TreeMap;
 import java.util.function.BiConsumer;
 
 /**
- * Accounts by packet time, so that each window reports its own packets and tuples. Slots are as
- * long as possible: each pane of each processor must consist of whole slots. Not thread-safe.
+ * Accounts by packet time, so that each window reports its own packets and tuples. A slot's length
+ * is the greatest common divisor of all processors' panes. Not thread-safe.
  */
 public final class Ledger {
   /** Time of events that precede the first time reported by any monitor. */
@@ -26,7 +26,9 @@ public final class Ledger {
   private final long slotNs;
   private final TreeMap<Long, Accounts> slots = new TreeMap<>();
 
-  /** @param slotNs greatest common divisor of the panes of all processors */
+  /**
+   * @param slotNs greatest common divisor of the panes of all processors
+   */
   public Ledger(int processors, long slotNs) {
     this.processors = processors;
     this.slotNs = slotNs;

@@ -123,7 +123,8 @@ public final class Estimate implements Group {
   }
 
   /**
-   * Returns the mean, whose variance, as a ratio of two estimates, follows from the delta method.
+   * Returns the mean. It is a ratio of two estimates, so its variance follows from the delta
+   * method.
    */
   @Override
   public Value mean(Value sum) {
@@ -152,7 +153,7 @@ public final class Estimate implements Group {
   }
 
   /**
-   * Returns true if no replicate group has a negative sum: negative values are rare or
+   * Returns true if no replicate group has a negative sum, so that negative values are rare or
    * insignificant.
    */
   private boolean noGroupBelowZero() {

@@ -50,7 +50,9 @@ public final class TupleSource
   private final JobOptions options;
   private final KafkaSource<Record> kafka;
 
-  /** @param options job options; only those for flows and silent monitors are used */
+  /**
+   * @param options job options; only those for flows and silent monitors are used
+   */
   public TupleSource(QuerySpec query, Endpoints endpoints, JobOptions options) {
     this.query = query;
     this.endpoints = endpoints;

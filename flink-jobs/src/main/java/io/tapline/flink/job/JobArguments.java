@@ -175,7 +175,8 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
   }
 
   /**
-   * Reads a plan from a file, from JSON or from base64, which no shell and no REST client splits.
+   * Returns the plan's JSON, which is given as {@code @FILE}, JSON or base64. No shell or REST
+   * client splits base64.
    */
   private static String json(String text) throws IOException {
     if (text.startsWith("@")) {

@@ -45,7 +45,9 @@ final class Alerts {
   private final int max;
   private final Map<ByteBuffer, WatchedGroup> groups = new HashMap<>();
 
-  /** @param max maximum number of watched groups; no alerts begin for further groups */
+  /**
+   * @param max maximum number of watched groups; no alerts begin for further groups
+   */
   Alerts(ProcessorSpec spec, int max) {
     this.spec = spec;
     this.max = max;

@@ -186,8 +186,8 @@ final class ProcessorPanes {
   }
 
   /**
-   * Returns the next multiple of the slide; after a time without tuples, the first one with tuples.
-   * REQUIRES: there is a pane.
+   * Returns the end of the next window: the next multiple of the slide or, after a time without
+   * tuples, the first multiple at which a window contains tuples again. REQUIRES: there is a pane.
    */
   private long nextEndNs() {
     long firstPaneEnd = (panes.firstKey() + 1) * spec.window().paneNs();

@@ -16,7 +16,7 @@ import java.util.stream.IntStream;
  * <p>The watermark is the minimum over all monitors. A monitor that has never sent holds it back;
  * one that has ended does not. A silent monitor does not either, unless all are silent: the fault
  * is then elsewhere. The watermark never decreases. If a silent monitor sends again, its earlier
- * tuples are late, and windows wait for it once it has caught up.
+ * tuples are late, and windows wait until it has caught up.
  */
 final class Progress {
   private final long[] marksNs;

@@ -94,12 +94,17 @@ final class Rows {
         spec.isRanking() ? 0 : omitted);
   }
 
-  /** Rejects a number at a glance, which suffices for most groups. NaN comes last in a ranking. */
+  /**
+   * Returns true if the number is worse, which rejects most groups. NaN comes last in a ranking.
+   */
   private boolean isWorse(double number, double worstKept) {
     return spec.isAscending() ? number > worstKept : number < worstKept;
   }
 
-  /** Rejects a value without building its row. If values are equal, the keys decide later. */
+  /**
+   * Returns true if the value is worse, so that its row need not be built. The keys of equal values
+   * are compared later.
+   */
   private boolean isWorse(Value value, Value worstKept) {
     return valueOrder.compare(value, worstKept) > 0;
   }

@@ -115,7 +115,7 @@ final class AlertTopics implements AutoCloseable {
     } else if (reason instanceof TopicAuthorizationException) {
       message = "the job may not write to it";
     }
-    // The query's error is the innermost cause.
+    // The query shows the innermost cause as its error.
     return new SuppressRestartsException(
         new IOException("alerts can't be sent to topic %s: %s".formatted(topic, message)));
   }

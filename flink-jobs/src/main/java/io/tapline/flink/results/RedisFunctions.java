@@ -82,7 +82,7 @@ final class RedisFunctions {
   }
 
   /**
-   * Returns true for errors that pass: outages, startup, and a server that restarted without its
+   * Returns true for temporary errors: outages, startup, and a server that restarted without its
    * functions or users.
    */
   private static boolean passes(JedisException e) {

@@ -25,7 +25,9 @@ public final class RedisSink implements Sink<Update> {
   private final Endpoints endpoints;
   private final int windowsKept;
 
-  /** @param windowsKept maximum number of windows in the results stream */
+  /**
+   * @param windowsKept maximum number of windows in the results stream
+   */
   public RedisSink(QuerySpec query, Endpoints endpoints, int windowsKept) {
     this.query = query;
     this.endpoints = endpoints;

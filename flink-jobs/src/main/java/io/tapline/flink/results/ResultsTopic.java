@@ -15,7 +15,7 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 
 /**
- * Sends each window that is written to Redis also to a Kafka topic, as one line of JSON.
+ * Also sends each window that is written to Redis to a Kafka topic, as one line of JSON.
  *
  * <p>Delivery is at least once. After a failure, the same windows are sent again in order. A reader
  * that skips windows whose end is not after that of its last one sees each window once.

@@ -16,7 +16,9 @@ public final class ServerProcess implements AutoCloseable {
   private final List<String> command;
   private Process process;
 
-  /** @param log file to which the server's output is appended */
+  /**
+   * @param log file to which the server's output is appended
+   */
   public ServerProcess(Path log, List<String> command) {
     this.log = log;
     this.command = new ArrayList<>(List.of("setpriv", "--pdeathsig", "KILL"));
@@ -61,7 +63,9 @@ public final class ServerProcess implements AutoCloseable {
     return this;
   }
 
-  /** @throws IllegalStateException if the process has ended */
+  /**
+   * @throws IllegalStateException if the process has ended
+   */
   public void requireAlive() {
     if (!process.isAlive()) {
       throw new IllegalStateException(

@@ -27,7 +27,9 @@ public final class SessionCluster implements AutoCloseable {
     this(directory, Map.of());
   }
 
-  /** @param settings settings that extend or replace the defaults */
+  /**
+   * @param settings settings that extend or replace the defaults
+   */
   public SessionCluster(Path directory, Map<String, String> settings) throws Exception {
     this.directory = Files.createDirectories(directory);
     this.configuration = Files.createDirectories(directory.resolve("conf"));
