@@ -286,7 +286,7 @@ final class OtherUser {
 
   private static final List<Probe> BINARY_PROBES =
       List.of(
-          // Flink's blob server: put ten bytes that belong to no job.
+          // Asks Flink's blob server to store ten bytes that belong to no job.
           Probe.hex(
               "000001" + "0a000000" + "7374616e676572206865" + "ffffffff",
               Map.of("\\x00", "Flink's blob server accepts a file")),

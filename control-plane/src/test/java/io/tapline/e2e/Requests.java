@@ -138,7 +138,7 @@ final class Requests implements AutoCloseable {
     return client + ": " + running.stderr();
   }
 
-  /** Returns the time by the clients' clock. */
+  /** Returns the time of the clients' clock. */
   static long nowNs() {
     Instant now = Instant.now();
     return now.getEpochSecond() * 1_000_000_000L + now.getNano();

@@ -46,7 +46,7 @@ class SamplingOverload {
   /** Seconds from when the link becomes slow until the steady state. */
   private static final int SETTLED_S = 30;
 
-  /** Minimum rate that counts as all flows. */
+  /** Minimum sampling rate at which all flows count as kept. */
   private static final double ALL = 0.98;
 
   private static final long WINDOW_NS = 2_000_000_000L;

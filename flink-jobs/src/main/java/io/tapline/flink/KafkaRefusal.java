@@ -54,7 +54,7 @@ public final class KafkaRefusal {
    * Returns an exception that fails the job permanently. Its cause is a message for users, since
    * they see the innermost exception.
    *
-   * @param action as in "can't read topic x"
+   * @param action the refused action, such as "read topic x"
    */
   public static SuppressRestartsException end(Throwable fault, KafkaEndpoint kafka, String action) {
     String who =

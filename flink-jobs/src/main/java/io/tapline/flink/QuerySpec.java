@@ -15,8 +15,8 @@ import java.util.regex.Pattern;
 /**
  * The part of a plan that the job needs, validated.
  *
- * @param monitors monitor IDs in the plan's order; everywhere in the job a monitor is its index
- *     here
+ * @param monitors monitor IDs in the plan's order; everywhere in the job, a monitor is identified
+ *     by its index in this list
  * @param partitions partition of each monitor
  */
 public record QuerySpec(

@@ -11,7 +11,10 @@ import java.math.BigInteger;
  * @param paneNs greatest common divisor of size and slide
  */
 public record WindowSpec(long sizeNs, long slideNs, long paneNs) implements Serializable {
-  /** A window with more panes would cost more to slide than to recompute. */
+  /**
+   * Maximum number of panes in a window. A window with more would cost more to slide than to
+   * recompute.
+   */
   static final long MAX_PANES = 100_000;
 
   static WindowSpec of(Processor processor, AggregateSpec aggregate) {

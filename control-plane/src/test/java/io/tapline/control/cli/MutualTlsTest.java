@@ -33,7 +33,7 @@ class MutualTlsTest {
   private static final InetSocketAddress ANY =
       new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
 
-  /** OFPT_HELLO of any version: a switch's first message. */
+  /** OFPT_HELLO (OpenFlow 1.3), the first message of a switch. */
   private static final byte[] HELLO = {4, 0, 0, 8, 0, 0, 0, 1};
 
   private static final int MULTIPART_REQUEST = 18;

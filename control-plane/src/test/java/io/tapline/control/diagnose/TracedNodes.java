@@ -172,7 +172,7 @@ public final class TracedNodes implements AutoCloseable {
     for (Process node : nodes.values()) {
       node.waitFor();
     }
-    // Other processes may use the ports afterwards.
+    // Another instance may use the same folder afterwards.
     for (String host : hosts()) {
       Files.deleteIfExists(pipe(host));
       Files.deleteIfExists(folder.resolve(host + ".sock"));

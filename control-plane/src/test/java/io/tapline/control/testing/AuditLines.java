@@ -24,7 +24,7 @@ public final class AuditLines implements AutoCloseable {
         }
       };
 
-  /** Starts to collect. */
+  /** Starts collecting. */
   public AuditLines() {
     appender.start();
     Configurator.setLevel(NAME, Level.INFO);

@@ -150,7 +150,7 @@ public final class GroupTable {
 
   /**
    * Adds the values of tuples that were counted: {@code values[i]} to {@code entries[i]} for i from
-   * {@code begin} to below {@code end}.
+   * {@code begin} (inclusive) to {@code end} (exclusive).
    *
    * @param values bits of doubles in a table of reals, or hashes if the aggregate takes those
    */

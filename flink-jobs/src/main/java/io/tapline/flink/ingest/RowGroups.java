@@ -20,7 +20,7 @@ final class RowGroups {
 
   private final double rate;
 
-  /** Null if answers are not shown, or all are whole. */
+  /** Answer states of the rows; null if they are not shown, or if all are whole. */
   private final byte[] answers;
 
   /**
