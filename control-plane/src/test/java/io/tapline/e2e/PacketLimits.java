@@ -29,7 +29,7 @@ final class PacketLimits implements AutoCloseable {
   private final String query;
 
   /**
-   * Returns once packets have been taken.
+   * Starts clients and the query; returns once packets have been taken.
    *
    * @param name name in the request URLs, which other queries may also count
    */

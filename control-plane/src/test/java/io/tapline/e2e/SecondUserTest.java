@@ -341,8 +341,8 @@ class SecondUserTest {
   }
 
   /**
-   * Checks that another user's process gets no headers: the control plane queries one node
-   * directly, and another node through that process.
+   * Checks that another user's process gets no headers: the control plane queries the same node
+   * directly and through that process.
    */
   private static void assertGetsNoHeaders(Server server) throws Exception {
     await(

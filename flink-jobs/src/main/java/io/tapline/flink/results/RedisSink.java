@@ -13,9 +13,9 @@ import org.apache.flink.runtime.execution.SuppressRestartsException;
  * Writes each update to Redis with one call of a Redis Function, in sequence.
  *
  * <p>A write is complete when {@code write} returns, so checkpoints do not wait. Calls that are
- * repeated after a failure have no effect. A failed call is retried for a minute; then the job
- * fails and restarts from its last checkpoint. If Redis is unreachable when the job starts, the job
- * fails permanently, since this indicates a configuration error.
+ * repeated after a failure have no effect. A call that fails temporarily is retried for a minute;
+ * then the job fails and restarts from its last checkpoint. If Redis is unreachable when the job
+ * starts, the job fails permanently, since this indicates a configuration error.
  */
 public final class RedisSink implements Sink<Update> {
   private static final Duration START_TIMEOUT = Duration.ofSeconds(5);
