@@ -36,7 +36,7 @@ public final class ChildProcesses {
 
   /**
    * Starts a command with the builder's redirections and environment; the builder's own command is
-   * replaced. The process has the command's ID. Exit code 127 means that the program is missing.
+   * replaced. The process ID is the command's. Exit code 127 means that the program is missing.
    */
   public static Process start(ProcessBuilder builder, List<String> command) throws IOException {
     builder.command(guarded(command));

@@ -11,7 +11,8 @@ import java.util.regex.Pattern;
 /**
  * The hash keys of a deployment; a file has one per line (packet_io/config/hash_key_file.h).
  *
- * @param flows key with which monitors sample and MultiLog nodes find a flow, so both must have it
+ * @param flows key with which monitors sample flows and MultiLog nodes find them; both need the
+ *     same key
  * @param texts key for the strings that a query hashes
  */
 public record HashKeys(HashKey flows, HashKey texts) {
@@ -21,7 +22,7 @@ public record HashKeys(HashKey flows, HashKey texts) {
   private static final Pattern SPACE = Pattern.compile("\\s+");
 
   /**
-   * Returns the default if no key is configured: flows can then be found at MultiLog nodes that
+   * Returns the keys to use if none are configured: flows can then be found at MultiLog nodes that
    * also have none, and the key for strings is random.
    */
   public static HashKeys drawn() {
@@ -34,7 +35,7 @@ public record HashKeys(HashKey flows, HashKey texts) {
   }
 
   /**
-   * Reads a file with one key for both, or one for flows and one for strings.
+   * Reads a file with one key for both purposes, or one for flows and one for strings.
    *
    * @throws IOException with a sentence for users, without the file's contents
    */

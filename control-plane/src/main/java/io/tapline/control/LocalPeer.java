@@ -13,7 +13,7 @@ import java.util.Set;
 
 /**
  * The process at the other end of a TCP connection within this host, according to the kernel's
- * socket tables (proc_net(5)): on loopback an address proves nothing, but the user does.
+ * socket tables (proc_net(5)). On loopback, an address proves nothing, but the socket's user does.
  */
 public final class LocalPeer {
   private static final Path TABLE = Path.of("/proc/self/net/tcp");
@@ -47,7 +47,7 @@ public final class LocalPeer {
    * appears to be root's.
    *
    * @param peer the other end's address
-   * @param own this end's
+   * @param own this end's address
    */
   public static boolean isOwnUser(InetSocketAddress peer, InetSocketAddress own) {
     byte[] peerAddress = peer.getAddress().getAddress();

@@ -18,8 +18,8 @@ public final class TokenFile {
   private static final Logger LOG = LoggerFactory.getLogger(TokenFile.class);
 
   /**
-   * Attributes that change with the file: the time alone may have too coarse a resolution to
-   * distinguish two changes.
+   * Attributes that change with the file: the modification time alone may have too coarse a
+   * resolution to distinguish two changes.
    */
   private record Version(FileTime modified, Object file, long bytes) {
     static Version of(Path path) throws IOException {
@@ -56,13 +56,13 @@ public final class TokenFile {
   }
 
   private void load() throws IOException {
-    // The version is taken before the text: a change between the two is noticed next time.
+    // The version is read before the text, so the next check notices a change between the two.
     Version now = Version.of(path);
     tokens = Tokens.read(Files.readString(path));
     read = now;
   }
 
-  /** Returns the token of a secret according to the current file. */
+  /** Returns the token with this secret according to the current file, unless it has expired. */
   public synchronized Optional<Token> find(String secret) {
     refresh();
     return tokens.find(secret, Instant.now());

@@ -107,7 +107,7 @@ public final class TokenText {
         .orElse(null);
   }
 
-  /** Returns the start of the line with an entry's dash. */
+  /** Returns the start of the line that contains an entry's dash. */
   private int dash(SequenceNode list, Node entry) {
     int indent = list.getStartMark().getColumn();
     int line = text.lastIndexOf('\n', begin(entry)) + 1;
@@ -121,7 +121,10 @@ public final class TokenText {
     return deepest(list.getValue().get(list.getValue().size() - 1));
   }
 
-  /** Returns the node that ends an entry: the parser includes trailing comments in block nodes. */
+  /**
+   * Returns the last node within an entry, which ends where the entry does: the parser includes
+   * trailing comments in block nodes.
+   */
   private static Node deepest(Node node) {
     if (node instanceof MappingNode map && !isFlow(map) && !map.getValue().isEmpty()) {
       return deepest(map.getValue().get(map.getValue().size() - 1).getValueNode());
@@ -144,7 +147,7 @@ public final class TokenText {
     return "{" + String.join(", ", members) + "}";
   }
 
-  /** Inserts lines after the line of a position. */
+  /** Inserts lines after the line that contains a position. */
   private static String withLines(String text, int place, String lines) {
     int position = afterLine(text, place);
     return ended(text.substring(0, position)) + lines + text.substring(position);

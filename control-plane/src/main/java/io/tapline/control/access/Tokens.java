@@ -86,7 +86,7 @@ public final class Tokens {
     return new Tokens(byHash);
   }
 
-  /** Returns the entries by tenant, after checking each. */
+  /** Returns the entries by tenant, after validating each. */
   private static Map<String, JsonNode> quotas(JsonNode tenants) {
     Map<String, JsonNode> quotas = new HashMap<>();
     for (Map.Entry<String, JsonNode> tenant : tenants.properties()) {
@@ -177,17 +177,17 @@ public final class Tokens {
     return List.copyOf(byHash.values());
   }
 
-  /** Returns the token of a secret, unless it has expired. */
+  /** Returns the token with this secret, unless it has expired. */
   public Optional<Token> find(String secret, Instant now) {
     return withHash(Token.hash(secret), now);
   }
 
-  /** Returns the token with a hash, unless it has expired. */
+  /** Returns the token with this hash, unless it has expired. */
   Optional<Token> withHash(String sha256, Instant now) {
     return Optional.ofNullable(byHash.get(sha256)).filter(token -> !token.isExpired(now));
   }
 
-  /** Returns true if it contains exactly this token, and the token has not expired. */
+  /** Returns true if the file contains exactly this token, and the token has not expired. */
   boolean holds(Token token, Instant now) {
     return token.equals(byHash.get(token.sha256())) && !token.isExpired(now);
   }

@@ -23,12 +23,12 @@ import java.util.Optional;
  * never too large: packets in flight do not count as lost. A loss is reported only after two
  * consecutive evaluations have found it.
  *
- * <p>A switch that receives a flow may count packets for it that passed shortly before and that it
- * did not copy (Open vSwitch does, for up to half a second). Therefore, a flow counts only {@link
- * #FLOW_SETTLES_NS} after it was first seen. Packets that arrived shortly before, and packets that
- * no switch of ours copied, make the bound too small, until traffic has paused for {@link
- * #PAUSE_NS}: packets that no switch has counted by then are not copies, and the number is exact.
- * Pure; times of System.nanoTime; not thread-safe.
+ * <p>A switch may count packets for a new flow that passed shortly before it was installed and that
+ * the switch did not copy (Open vSwitch does, for up to half a second). Therefore, a flow counts
+ * only {@link #FLOW_SETTLES_NS} after it was first seen. Packets that arrived shortly before, and
+ * packets that none of our switches copied, make the bound too small, until traffic has paused for
+ * {@link #PAUSE_NS}: packets that no switch has counted by then are not copies, and the number is
+ * exact. Does no I/O. All times are those of System.nanoTime. Not thread-safe.
  */
 final class CopyBalance {
   static final long FLOW_SETTLES_NS = 3_000_000_000L;
@@ -40,8 +40,8 @@ final class CopyBalance {
   static final long COUNTERS_LAG_NS = 2_000_000_000L;
 
   /**
-   * Longer than the observed time that a switch takes to count a packet: Open vSwitch takes up to
-   * its setting {@code max-revalidator}. A packet that is counted after such a pause is reported as
+   * Longer than switches were observed to take to count a packet: Open vSwitch takes up to its
+   * setting {@code max-revalidator}. A packet that is counted after such a pause is reported as
    * lost.
    */
   static final long PAUSE_NS = 10_000_000_000L;
@@ -78,7 +78,7 @@ final class CopyBalance {
   private long copiedByRemoved;
   private boolean counting;
 
-  /** Packets that had arrived when the first flow began to count. */
+  /** Number of packets that had arrived when the first flow began to count. */
   private long arrivedBefore;
 
   /** Time at which either side last counted anything. */
@@ -128,7 +128,10 @@ final class CopyBalance {
     boundOfNs = Long.MIN_VALUE;
   }
 
-  /** Handles the switches' counters of packets copied to the host, for all existing flows. */
+  /**
+   * Handles the switches' counters of packets copied to the host; {@code now} contains all existing
+   * flows.
+   */
   void copied(List<MirrorCount> now) {
     if (incarnation == 0) {
       return;
@@ -212,7 +215,7 @@ final class CopyBalance {
     boundOfNs = reading.sinceNs();
   }
 
-  /** Returns the counts; empty before a flow counts. */
+  /** Returns the counts; empty until the first flow counts. */
   Optional<MirrorAccounting.Copies> now() {
     return counting && latest != null
         ? Optional.of(
@@ -226,7 +229,7 @@ final class CopyBalance {
     return incarnation;
   }
 
-  /** Returns the packets that were lost in this incarnation of the monitor; never decreases. */
+  /** Returns the number of packets lost in this incarnation of the monitor; never decreases. */
   long lost() {
     return lostBefore + lost;
   }

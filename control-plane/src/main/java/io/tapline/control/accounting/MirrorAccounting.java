@@ -29,7 +29,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
   private static final long TICK_MS = 1_000;
   private static final long TICK_WAITED_FOR_MS = 100;
 
-  /** Time that the end of a query waits for counters, and for packets in flight. */
+  /** Maximum time that the end of a query waits for counters and for packets in flight. */
   private static final long MAX_WAITING_NS = 6_000_000_000L;
 
   private final ScheduledExecutorService thread =

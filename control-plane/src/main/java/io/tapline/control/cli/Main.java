@@ -100,7 +100,7 @@ public final class Main {
     }
   }
 
-  /** Creates commands: passes the console to those that have a constructor for it. */
+  /** Creates commands, and passes the console to those whose constructor takes one. */
   private record CommandFactory(Console console) implements CommandLine.IFactory {
     @Override
     public <K> K create(Class<K> type) throws Exception {

@@ -66,7 +66,7 @@ final class TaplineCommand implements Runnable {
           TestbedCommand.class,
           SimCommand.class);
 
-  /** Commands about other commands. */
+  /** Commands that document the other commands or complete their names. */
   private static final List<Class<?>> META =
       List.of(CompletionCommand.class, ReferenceCommand.class, ManualCommand.class);
 
@@ -99,7 +99,10 @@ final class TaplineCommand implements Runnable {
   @Option(names = "--version", versionHelp = true, description = "Show the version.")
   private boolean version;
 
-  /** Logs more: first events of Tapline, then also those of Kafka, Flink and Jetty. */
+  /**
+   * Raises the log level: {@code -v} logs Tapline's events, {@code -vv} also those of Kafka, Flink
+   * and Jetty.
+   */
   @Option(
       names = {"-v", "--verbose"},
       scope = CommandLine.ScopeType.INHERIT,

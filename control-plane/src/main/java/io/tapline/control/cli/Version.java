@@ -6,7 +6,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import picocli.CommandLine.IVersionProvider;
 
-/** The version of the parent pom; a snapshot has that of the coming release. */
+/** The version in the parent POM; a snapshot reports that of the coming release. */
 final class Version implements IVersionProvider {
   @Override
   public String[] getVersion() {

@@ -18,7 +18,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import javax.net.ssl.SSLContext;
 
-/** Client of a server's REST interface; turns problems into errors for users. */
+/** Client of a server's REST interface; maps problem responses to errors for users. */
 public final class ApiClient {
   public static final ObjectMapper MAPPER = new ObjectMapper();
   private static final Duration CONNECT = Duration.ofSeconds(5);
@@ -41,7 +41,7 @@ public final class ApiClient {
             .version(HttpClient.Version.HTTP_1_1)
             .connectTimeout(CONNECT)
             .sslContext(tls)
-            // A control plane that does not lead redirects to the one that does.
+            // A control plane that is not the leader redirects to the leader.
             .followRedirects(HttpClient.Redirect.NORMAL)
             .build();
     this.base = checked(server.endsWith("/") ? server.substring(0, server.length() - 1) : server);
@@ -79,7 +79,7 @@ public final class ApiClient {
     return json(send(request, BodyHandlers.ofString()));
   }
 
-  /** Posts a request and returns the response as a stream; its type is not JSON. */
+  /** Posts a request and returns the response, which is not JSON, as a stream. */
   public InputStream download(String path, JsonNode body, String mediaType) {
     HttpRequest request =
         request(path)

@@ -31,7 +31,7 @@ public final class QueryFollower {
   /**
    * Passes every window to the consumer until the query has ended.
    *
-   * @throws CommandException if the query failed, or the server is unreachable for long
+   * @throws CommandException if the query failed, or the server stays unreachable
    */
   public void untilEnd(Consumer<WindowResult> windows) throws InterruptedException {
     untilEnd(windows, reports -> {});

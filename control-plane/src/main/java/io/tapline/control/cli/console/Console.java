@@ -16,9 +16,9 @@ import java.util.Optional;
 
 /**
  * A command's output: results go to standard output, everything else to standard error. Output for
- * people is {@link ReadableText}; output for programs is unchanged. A failed write of a result is
- * an error, unlike with {@link System#out}, which would lose it silently. Not thread-safe, except
- * for {@link #error}, {@link #hint} and {@link Progress}.
+ * people is formatted as {@link ReadableText}; output for programs is printed unchanged. A failed
+ * write of a result is an error, unlike with {@link System#out}, which would lose the result
+ * silently. Not thread-safe, except for {@link #error}, {@link #hint} and {@link Progress}.
  */
 public final class Console implements Terminal {
   private final OutputStream bytes;
@@ -146,8 +146,8 @@ public final class Console implements Terminal {
   }
 
   /**
-   * Flushes everything printed: for results that a reader may be waiting for. Does nothing after a
-   * failure, which has already been reported.
+   * Flushes everything printed, when a reader may be waiting for it. Does nothing after a failure,
+   * which has already been reported.
    */
   public void flush() {
     if (broken) {

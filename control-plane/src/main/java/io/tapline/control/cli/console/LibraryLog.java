@@ -25,7 +25,7 @@ public final class LibraryLog {
             new ByteArrayInputStream(settings.getBytes(StandardCharsets.ISO_8859_1)));
   }
 
-  /** Installs this configuration. REQUIRES: no logger of java.util.logging was requested yet. */
+  /** Installs this configuration. REQUIRES: no java.util.logging logger has been requested yet. */
   public static void install() {
     System.setProperty("java.util.logging.config.class", LibraryLog.class.getName());
   }

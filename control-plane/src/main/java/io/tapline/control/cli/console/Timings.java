@@ -14,7 +14,7 @@ import java.util.Locale;
  * its children in each phase, over all threads: overlapping phases share it. Thread-safe.
  */
 public final class Timings {
-  /** Unit of proc(5), which is the same on every Linux that Java runs on. */
+  /** Unit of the times in proc(5), which is the same on every Linux that Java runs on. */
   private static final double TICKS_PER_SECOND = 100;
 
   private static final Path STAT = Path.of("/proc/self/stat");
@@ -119,7 +119,7 @@ public final class Timings {
     }
   }
 
-  /** Returns the sum of fields of stat in proc(5); field 1 is the one after the name. */
+  /** Returns the sum of a range of fields of /proc/self/stat; field 1 is the one after the name. */
   private static long ticks(int firstField, int lastField) throws IOException {
     String stat = Files.readString(STAT);
     String[] afterName = stat.substring(stat.lastIndexOf(')') + 2).split(" ");

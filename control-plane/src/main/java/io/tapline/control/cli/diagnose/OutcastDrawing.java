@@ -8,13 +8,16 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Draws switches and the traffic of each link to a host, with the host on top: Figure 10(c). */
+/**
+ * Draws switches and the traffic that each link carries to a host, with the host on top (Confluo,
+ * figure 10(c)).
+ */
 final class OutcastDrawing {
   private static final int WIDTH = 760;
   private static final int ROW = 90;
   private static final int TOP = 50;
 
-  /** Stands for the host in the drawing: no switch has this number. */
+  /** Number that stands for the host in the drawing; no switch has it. */
   private static final long HOST = 0;
 
   private OutcastDrawing() {}

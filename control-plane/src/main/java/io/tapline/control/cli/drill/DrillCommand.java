@@ -161,7 +161,9 @@ public final class DrillCommand implements Callable<Integer> {
     return request;
   }
 
-  /** Returns the filter, restricted to the flow's hash: the part before the '-' of its ID. */
+  /**
+   * Returns the filter, restricted to the flow's hash: the part of the flow's ID before the '-'.
+   */
   private String withFlow() {
     if (flow == null) {
       return filter;

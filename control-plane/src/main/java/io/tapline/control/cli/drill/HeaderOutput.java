@@ -43,8 +43,8 @@ public final class HeaderOutput {
   /**
    * Prints the response to a request.
    *
-   * @param member member of the response with the rows
-   * @param table renders them
+   * @param member member of the response that contains the rows
+   * @param table renders the rows
    */
   void print(
       ApiClient client, ObjectNode request, String member, Function<JsonNode, String> table) {

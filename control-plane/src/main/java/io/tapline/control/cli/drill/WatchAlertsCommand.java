@@ -22,7 +22,7 @@ final class WatchAlertsCommand implements Callable<Integer> {
   private static final long POLL_MS = 200;
   private static final long RECONNECT_MS = 500;
 
-  /** Maximum number of alerts that are recognised, more than a server keeps. */
+  /** Maximum number of printed alerts that are remembered; a server keeps fewer. */
   private static final int MAX_PRINTED = 100_000;
 
   private final Console console;
@@ -70,7 +70,10 @@ final class WatchAlertsCommand implements Callable<Integer> {
     return "/api/v1/alerts?after=" + last;
   }
 
-  /** A server that is restarted, or replaced by another, continues with the same watches. */
+  /**
+   * Prints new alerts. Retries while the server is unreachable: after a restart or a takeover, it
+   * has the same watches.
+   */
   private void poll(ApiClient client) throws InterruptedException {
     try {
       print(client.get(path()));
@@ -87,7 +90,8 @@ final class WatchAlertsCommand implements Callable<Integer> {
   private void print(JsonNode response) {
     for (JsonNode alert : response.path("alerts")) {
       last = alert.path("number").asLong();
-      // A restarted server receives the alerts that nodes still have again, with new numbers.
+      // After a restart, the server receives the alerts that nodes still have once more, and
+      // numbers them again.
       if (!printed.add(alert.path("id").asText())) {
         continue;
       }

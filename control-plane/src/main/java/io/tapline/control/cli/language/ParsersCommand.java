@@ -138,8 +138,8 @@ public final class ParsersCommand implements Callable<Integer> {
   }
 
   /**
-   * Returns the options that a query may set for the parser: the forms of its strings, and their
-   * kinds.
+   * Returns the options that a query may set for the parser: the fields whose strings it can
+   * reshape, with the kinds of these strings.
    */
   private static String options(ParserInfo parser, JsonNode fields) {
     List<String> texts = new ArrayList<>();

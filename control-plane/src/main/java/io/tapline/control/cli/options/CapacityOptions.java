@@ -44,7 +44,7 @@ public final class CapacityOptions {
     return files ? few : usual(Runtime.getRuntime().maxMemory());
   }
 
-  /** Returns the default. */
+  /** Returns the default maximum for a heap of this size. */
   static int usual(long heapBytes) {
     long carried = (heapBytes - OWN_HEAP) / HEAP_PER_QUERY;
     return (int) Math.min(DEFAULT_MAX_QUERIES, Math.max(EmbeddedOptions.FEW_QUERIES, carried));

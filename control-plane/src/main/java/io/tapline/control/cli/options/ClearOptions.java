@@ -22,9 +22,9 @@ public final class ClearOptions {
     OPENFLOW,
     /** Brokers: those of --brokers, or the embedded broker that agents' monitors reach. */
     KAFKA,
-    /** The Redis of --redis. */
+    /** The Redis server of --redis. */
     REDIS,
-    /** The ZooKeeper of --zookeeper. */
+    /** The ZooKeeper servers of --zookeeper. */
     ZOOKEEPER,
     /** The job managers' REST interface of --flink. */
     FLINK;
@@ -43,11 +43,12 @@ public final class ClearOptions {
           "Services whose connections beyond loopback may be unencrypted, in a trusted network: ${COMPLETION-CANDIDATES}.")
   private List<Service> services = new ArrayList<>();
 
-  /** The option and value of each such connection in use. */
+  /** The option and value of each unencrypted connection in use. */
   private final TreeMap<Service, String> used = new TreeMap<>();
 
   /**
-   * Throws if a connection to or from other hosts would be unencrypted without being allowed to be.
+   * Throws if a connection to or from other hosts would be unencrypted although the operator has
+   * not allowed it.
    *
    * @param hosts hosts of the addresses to connect to, or to listen on
    * @param where the option and its value

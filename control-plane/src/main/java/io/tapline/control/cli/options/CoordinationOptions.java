@@ -12,7 +12,7 @@ import java.util.Optional;
 import javax.security.auth.x500.X500Principal;
 import picocli.CommandLine.Option;
 
-/** Options of a control plane that is one of several, of which one leads. */
+/** Options for one of several control planes, of which one leads. */
 public final class CoordinationOptions {
   @Option(
       names = "--zookeeper",
@@ -135,7 +135,7 @@ public final class CoordinationOptions {
     return url.isEmpty() ? listening : url;
   }
 
-  /** Returns the host of that URL, if one was given. */
+  /** Returns the host of the advertised URL, if one was given. */
   public List<String> advertisedHost() {
     return url.isEmpty() ? List.of() : List.of(URI.create(url).getHost());
   }

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Optional;
 import picocli.CommandLine.Option;
 
-/** Options for the address of a server and its clients. */
+/** Options for the REST server: its address, tokens and trusted proxies. */
 public final class ListenOptions {
   private static final int HIGHEST_PORT = 65_535;
 
@@ -81,9 +81,9 @@ public final class ListenOptions {
   }
 
   /**
-   * Reads the files.
+   * Returns the options of the REST server; reads the files that they name.
    *
-   * @param names names of this host in URLs that others use
+   * @param names this host's names in the URLs that clients use
    */
   public RestOptions rest(TlsOptions tls, List<String> names) {
     Optional<TlsFiles> own = tls.of(TlsOptions.Service.REST);

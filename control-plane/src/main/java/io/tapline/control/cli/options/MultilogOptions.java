@@ -52,7 +52,7 @@ public final class MultilogOptions {
   private Path watches;
 
   /**
-   * Returns the nodes and the options of connections to them.
+   * Returns the nodes and the options for connections to them.
    *
    * @param coordinated true for one of several control planes
    * @throws UsageException if the options contradict each other, or a file can't be read

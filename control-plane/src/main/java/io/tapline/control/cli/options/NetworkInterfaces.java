@@ -23,7 +23,7 @@ public final class NetworkInterfaces {
     }
   }
 
-  /** Returns the text before the colons; the two header lines have none. */
+  /** Returns the names, each of which ends at a colon; the two header lines have none. */
   private static List<String> names() {
     try {
       return Files.readAllLines(LIST).stream()

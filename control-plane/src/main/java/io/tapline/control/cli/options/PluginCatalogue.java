@@ -12,7 +12,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Requests the list of parsers from the monitor, with plug-ins, which only the monitor loads. */
+/**
+ * Requests the list of parsers, including plug-ins, from the monitor: only the monitor loads
+ * plug-ins.
+ */
 final class PluginCatalogue {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 

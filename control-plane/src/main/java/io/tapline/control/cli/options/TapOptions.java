@@ -36,7 +36,7 @@ public final class TapOptions {
     taps = taps.stream().map(tap -> resolved(tap, ports)).toList();
   }
 
-  /** Returns the tap with its port's number in place of a name, if the network has one. */
+  /** Returns the tap with its port's number in place of a name. */
   static Tap resolved(Tap tap, PortNames ports) {
     int equals = tap.text().indexOf('=');
     String[] place = tap.text().substring(0, equals).split(":", -1);

@@ -18,13 +18,13 @@ public final class TlsOptions {
   public enum Service {
     /** Users' commands and browsers, which present tokens. */
     REST,
-    /** Switches, which must present a certificate, too. */
+    /** Switches, which must also present a certificate. */
     OPENFLOW,
     /** The brokers of --brokers, including connections of jobs and monitors. */
     KAFKA,
-    /** The Redis of --redis, including connections of jobs. */
+    /** The Redis server of --redis, including connections of jobs. */
     REDIS,
-    /** The ZooKeeper of --zookeeper. */
+    /** The ZooKeeper servers of --zookeeper. */
     ZOOKEEPER,
     /** The job managers' REST interface of --flink. */
     FLINK;
@@ -100,9 +100,10 @@ public final class TlsOptions {
   }
 
   /**
-   * Returns the same files, loaded; empty if that connection is unencrypted.
+   * Returns the TLS context loaded from the files; empty if the service's connections are
+   * unencrypted.
    *
-   * @param clients authorities of clients, instead of --tls-ca; null for none
+   * @param clients authorities that sign clients' certificates; null for those of --tls-ca
    */
   Optional<SSLContext> context(Service service, Path clients) {
     if (!services.contains(service)) {

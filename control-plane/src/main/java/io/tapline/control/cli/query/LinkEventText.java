@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** Renders events of links, as {@code GET /api/v1/links/events} returns them. */
+/** Renders link events, as {@code GET /api/v1/links/events} returns them. */
 final class LinkEventText {
   /** Maximum number of flows shown for an event; the JSON contains all. */
   private static final int SHOWN_FLOWS = 5;
@@ -47,7 +47,10 @@ final class LinkEventText {
     return link.toString();
   }
 
-  /** If the event does not contain the deciding tuple, only the compared value is known. */
+  /**
+   * Returns the load that triggered the event; only the compared value is known if the event does
+   * not contain the deciding tuple.
+   */
   private static String load(JsonNode event) {
     if (event.has("share") || event.has("low_share")) {
       return percent(event) + ", " + rate(event);

@@ -12,7 +12,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Renders the loads of links, each window only once. A line has the figures of one window. */
+/** Renders link loads, one line per window; each window is shown only once. */
 final class LinkTable {
   private static final String ABSENT = "-";
 
@@ -48,7 +48,8 @@ final class LinkTable {
   }
 
   /**
-   * Adds the lines of a link, as {@code GET /api/v1/links} returns it, that were not added before.
+   * Adds the lines of a link, an element of the response to {@code GET /api/v1/links}, that were
+   * not added before.
    *
    * @return true if there are any
    */

@@ -84,7 +84,10 @@ final class QueryShopFiguresCommand implements Callable<Integer> {
     return rows;
   }
 
-  /** A query with a single window writes it repeatedly; the last snapshot is complete. */
+  /**
+   * Returns the rows of the last window: a query with a single window writes it repeatedly, and the
+   * last snapshot is complete.
+   */
   static JsonNode ofLastWindow(JsonNode rows) {
     ArrayNode last = ApiClient.MAPPER.createArrayNode();
     long lastNs = Long.MIN_VALUE;

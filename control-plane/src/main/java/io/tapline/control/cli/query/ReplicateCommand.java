@@ -27,7 +27,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code tapline replicate}: the updater of NetAlytics 7.3. */
+/** {@code tapline replicate}: the updater of NetAlytics, section 7.3. */
 @Command(
     name = "replicate",
     description =
@@ -132,7 +132,10 @@ public final class ReplicateCommand implements Callable<Integer> {
     }
   }
 
-  /** Windows without a request are not written: without traffic there are no windows. */
+  /**
+   * Waits for the end; updates without counts while no windows arrive: without requests there are
+   * none.
+   */
   private static void await(
       CompletableFuture<Void> end, ReplicaManager manager, AtomicLong heardNs, long quietNs)
       throws Exception {

@@ -145,7 +145,7 @@ public final class ConfigurationPage {
     return text.replace("${DEFAULT-VALUE}", plainDefault(argument)).replace("%%", "%");
   }
 
-  /** Returns the default without the environment's influence. */
+  /** Returns the default that applies if the environment variable is not set. */
   private static String plainDefault(ArgSpec argument) {
     String text = String.valueOf(argument.defaultValueString(false));
     Matcher variable = FROM_ENVIRONMENT.matcher(text);

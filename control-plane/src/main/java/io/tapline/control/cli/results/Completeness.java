@@ -13,7 +13,7 @@ import java.util.Map;
  * tuples that were late or ignored.
  */
 public final class Completeness {
-  /** Reasons that the query requested: such packets are skipped, not lost. */
+  /** Reasons that follow from the query: packets skipped on request, which are not lost. */
   private static final List<String> INTENDED = List.of("unsampled", "limit");
 
   private Completeness() {}
