@@ -23,12 +23,12 @@ import java.util.Optional;
  * never too large: packets in flight do not count as lost. A loss is reported only after two
  * consecutive evaluations have found it.
  *
- * <p>A switch may count packets for a new flow that passed shortly before it was installed and that
- * the switch did not copy (Open vSwitch does, for up to half a second). Therefore, a flow counts
- * only {@link #FLOW_SETTLES_NS} after it was first seen. Packets that arrived shortly before, and
- * packets that none of our switches copied, make the bound too small, until traffic has paused for
- * {@link #PAUSE_NS}: packets that no switch has counted by then are not copies, and the number is
- * exact. Does no I/O. All times are those of System.nanoTime. Not thread-safe.
+ * <p>A switch may count packets for a flow although they passed shortly before the switch received
+ * the flow and were not copied (Open vSwitch does, for up to half a second). Therefore, a flow
+ * counts only {@link #FLOW_SETTLES_NS} after it was first seen. Packets that arrived shortly
+ * before, and packets that none of our switches copied, make the bound too small, until traffic has
+ * paused for {@link #PAUSE_NS}: packets that no switch has counted by then are not copies, and the
+ * number is exact. Does no I/O. All times are those of System.nanoTime. Not thread-safe.
  */
 final class CopyBalance {
   static final long FLOW_SETTLES_NS = 3_000_000_000L;

@@ -29,8 +29,8 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   /**
-   * Size of each epoch's range of alert numbers, more than a server uses; the numbers of a million
-   * restarts still fit into JSON's exact numbers.
+   * Size of each epoch's range of alert numbers. A server uses fewer, and JSON represents the
+   * numbers exactly even after a million restarts.
    */
   private static final long ALERTS_PER_EPOCH = 1_000_000_000;
 
@@ -44,7 +44,7 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
    * Opens the file, or creates it.
    *
    * @throws IOException with a sentence for users if the file can't be read or written, is not a
-   *     file of watches, or belongs to another server that runs
+   *     file of watches, or is in use by another server
    */
   public FileWatchStore(Path file) throws IOException {
     this.file = file;

@@ -21,11 +21,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A control plane's part in the election: of all candidates, one leads, until it ends or its
+ * A control plane's part in the leader election: one of the candidates leads, until it ends or its
  * ZooKeeper session expires. A former leader never leads again, since it can't know what other
  * leaders have done in the meantime. Thread-safe.
  *
- * <p>Over TLS, only the subject of its certificate can access these nodes ({@link NodeRights}):
+ * <p>Over TLS, only clients with the subject of this control plane's certificate can access these
+ * nodes ({@link NodeRights}):
  *
  * <pre>
  *   /tapline/leader/…       one ephemeral node per control plane; the first leads
@@ -34,7 +35,7 @@ import org.slf4j.LoggerFactory;
  *   /tapline/agents/NAME    hosts whose agents had a lease
  *   /tapline/watches/ID     record of a watch
  *   /tapline/heard          time of the last contact of each MultiLog node
- *   /tapline/text-key       secret of the hashes of strings, if control planes were not given one
+ *   /tapline/text-key       secret for string hashes, if the control planes were given none
  * </pre>
  */
 public final class Leadership implements AutoCloseable {
@@ -65,10 +66,10 @@ public final class Leadership implements AutoCloseable {
    * Connects to ZooKeeper.
    *
    * @param servers {@code host:port,…}
-   * @param session session timeout, after which the lead is lost
+   * @param session session timeout, after which leadership is lost
    * @param tls TLS files; none for a connection without TLS
-   * @param creators subjects of the only certificates that may create nodes next to {@code
-   *     /tapline}, once this control plane leads; empty: every client that ZooKeeper admits may
+   * @param creators subjects of the certificates that may create nodes next to {@code /tapline}
+   *     once this control plane leads; if empty, every client that ZooKeeper admits may
    */
   public static Leadership connect(
       String servers, Duration session, TlsFiles tls, List<String> creators)

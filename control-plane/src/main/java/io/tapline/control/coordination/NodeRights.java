@@ -28,7 +28,7 @@ final class NodeRights implements ACLProvider {
    * Creates the rights of a connection.
    *
    * @param certified true if the connection has a certificate
-   * @param creators subjects that may create nodes next to {@code /tapline}; empty: every client
+   * @param creators subjects that may create nodes next to {@code /tapline}; if empty, every client
    *     that ZooKeeper admits may
    */
   NodeRights(boolean certified, List<String> creators) {
@@ -47,7 +47,8 @@ final class NodeRights implements ACLProvider {
   }
 
   /**
-   * Restricts nodes that other clients, or versions before this class, left open to other subjects.
+   * Restricts access to nodes that other clients, or versions without this class, left open to
+   * other subjects.
    *
    * @param client client of the namespace
    */
@@ -89,7 +90,7 @@ final class NodeRights implements ACLProvider {
     }
   }
 
-  /** Turns a failure into a sentence for users. */
+  /** Converts a failure to an exception whose message is a sentence for users. */
   static IOException fault(Exception e) {
     return e instanceof KeeperException.NoAuthException refused
         ? new IOException(

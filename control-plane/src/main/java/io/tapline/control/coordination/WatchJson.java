@@ -23,7 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Records of watches as JSON. */
+/** Converts watch records to and from JSON. */
 final class WatchJson {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 

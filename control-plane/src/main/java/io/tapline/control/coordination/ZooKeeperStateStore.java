@@ -14,9 +14,9 @@ import org.apache.curator.framework.api.transaction.CuratorOp;
 import org.apache.zookeeper.KeeperException;
 
 /**
- * Stores records of queries and watches in ZooKeeper for the control plane of one term: each write
- * also checks that no later term has begun, which keeps a deposed control plane that does not know
- * it from changing anything. Thread-safe.
+ * Stores records of queries and watches in ZooKeeper for the control plane of one term. Each write
+ * also checks that no later term has begun, so a control plane that has been deposed without
+ * noticing can't change anything. Thread-safe.
  */
 public final class ZooKeeperStateStore implements StateStore {
   static final String QUERIES = "/queries";
@@ -25,7 +25,9 @@ public final class ZooKeeperStateStore implements StateStore {
   static final String HEARD = "/heard";
   static final String TEXT_KEY = "/text-key";
 
-  /** Limit below ZooKeeper's, which is slightly more than a million. */
+  /**
+   * Maximum size of a node's data, below ZooKeeper's limit of slightly more than a million bytes.
+   */
   static final int MAX_BYTES = 1_000_000;
 
   private final CuratorFramework client;
@@ -68,7 +70,10 @@ public final class ZooKeeperStateStore implements StateStore {
     }
   }
 
-  /** Overwrites an existing node: a write whose response was lost may have succeeded. */
+  /**
+   * Creates a node, or overwrites it if it exists: a write whose response was lost may have
+   * succeeded.
+   */
   private void create(String path, byte[] bytes) throws Exception {
     try {
       fenced(client.transactionOp().create().forPath(path, bytes));

@@ -11,9 +11,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A client's TLS settings for ZooKeeper. Its library takes certificate and key from one file, which
- * it reads again for each session: the file is created here, readable only by this user, and exists
- * until {@link #close}. Thread-safe.
+ * A client's TLS settings for ZooKeeper. ZooKeeper's library reads certificate and key from one
+ * file, again for each session. This class creates the file, readable only by this user, and
+ * deletes it in {@link #close}. Thread-safe.
  */
 final class ZooKeeperTls implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ZooKeeperTls.class);
@@ -25,7 +25,7 @@ final class ZooKeeperTls implements AutoCloseable {
   /**
    * Creates the file.
    *
-   * @param files none for a connection without TLS
+   * @param files TLS files; none for a connection without TLS
    */
   ZooKeeperTls(TlsFiles files) throws IOException {
     this.files = files;

@@ -17,7 +17,7 @@ import java.util.stream.Stream;
 
 /**
  * Confluo's Figure 9(b): the time that the coordinator takes to find the flows that compete for a
- * link, by the number of flows, each to a different host. Hosts are processes of this machine.
+ * link, by the number of flows, each to a different host. Hosts are processes on this machine.
  */
 public final class DiagnoseBenchmark implements AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(120);
@@ -94,7 +94,7 @@ public final class DiagnoseBenchmark implements AutoCloseable {
   }
 
   /**
-   * Measures flows to this many hosts.
+   * Measures the steps of a query on a link with flows to this many hosts.
    *
    * @throws DrillException if a node does not answer, or the link does not have that many flows
    */

@@ -39,7 +39,7 @@ public final class DiagnosisService {
     return new LossDiagnosis(new Headers(drill.view(List.of()), fromNs, toNs), stored).run();
   }
 
-  /** Finds packets that passed forbidden switches, or missed required ones. */
+  /** Finds packets that traversed forbidden switches, or bypassed required ones. */
   public PathReport path(
       String filter, List<Long> avoid, List<Long> through, long fromNs, long toNs)
       throws DrillException {
@@ -51,7 +51,7 @@ public final class DiagnosisService {
   }
 
   /**
-   * Detects whether flows to a host are outcast.
+   * Detects whether flows to a host suffer from TCP outcast.
    *
    * @param fromNs start; 0 for the first segment
    * @param forNs length of the span

@@ -8,7 +8,10 @@ public record FlowKey(String srcIp, int srcPort, String dstIp, int dstPort) {
   /** Fields of a row, in the order of {@link #of(List)}. */
   static final List<String> FIELDS = List.of("src_ip", "src_port", "dst_ip", "dst_port");
 
-  /** Returns the flow of a group by {@link #FIELDS}; null for the group of all remaining flows. */
+  /**
+   * Returns the flow of a group whose key is {@link #FIELDS}; null for the group of all remaining
+   * flows.
+   */
   static FlowKey of(List<String> group) {
     return group.size() < FIELDS.size()
         ? null

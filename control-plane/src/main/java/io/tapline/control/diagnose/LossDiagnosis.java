@@ -11,9 +11,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Finds where packets are lost, and which of Figure 2's causes applies, at one switch or several
- * (§5.2): from retransmissions that the nodes tracked, the switches and latencies in headers, and
- * the flows that used the same link at the time.
+ * Finds where packets are lost, at one switch or at several, and which of the causes in Confluo's
+ * Figure 2 applies (§5.2). Uses the retransmissions that the nodes tracked, the switches and
+ * latencies in headers, and the flows that used the same link at the time.
  */
 final class LossDiagnosis {
   /** Maximum number of flows that are examined: those with the most retransmissions. */
@@ -27,7 +27,7 @@ final class LossDiagnosis {
    */
   private static final int DOMINANCE_FACTOR = 10;
 
-  /** A link, given by the switch before it and the next one; 0 for the receiver. */
+  /** A link from a switch to the next switch; {@code next} is 0 if the receiver is next. */
   private record Place(int switchId, int next, String receiver) {}
 
   private final Headers headers;

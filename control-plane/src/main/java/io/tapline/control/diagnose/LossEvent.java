@@ -9,11 +9,11 @@ import java.util.TreeMap;
 
 /**
  * A lost segment, reconstructed from the segments that were sent just before and just after it and
- * arrived: they passed the same queue.
+ * arrived: they passed through the same queue.
  *
- * @param hop hop of the path at which they waited longest
- * @param queued true if that was a real queue
- * @param timeNs time at which the first of them left that switch
+ * @param hop hop of the path at which these segments waited longest
+ * @param queued true if there was a real queue at that hop
+ * @param timeNs time at which the first of these segments left that hop's switch
  */
 record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long timeNs) {
   /** Minimum number of packets in a real queue; fewer may be there by chance. */
@@ -60,8 +60,8 @@ record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long
   }
 
   /**
-   * Returns true if a segment had already arrived. Retransmissions may have other boundaries than
-   * the original segments.
+   * Returns true if a segment had already arrived. The boundaries of retransmissions may differ
+   * from those of the original segments.
    */
   private static boolean hadCome(Segment repeats, TreeMap<Long, Segment> first) {
     Map.Entry<Long, Segment> original = first.floorEntry(repeats.seq());

@@ -13,11 +13,14 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * Detects TCP outcast (§5.2; Prakash et al., NSDI'12): flows over fewer switches get less of the
- * last link than the many flows that arrive through another port.
+ * Detects TCP outcast (§5.2; Prakash et al., NSDI'12): flows over fewer switches get a smaller
+ * share of the last link than the many flows that arrive through another port.
  */
 final class OutcastDiagnosis {
-  /** Minimum ratio of the mean rates of groups by hops that counts as fair. */
+  /**
+   * Minimum fair ratio between the mean segments per flow over the fewest switches and over the
+   * most.
+   */
   private static final double FAIR = 0.6;
 
   private static final int MAX_HOPS = 8;

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The shares that the flows to a host have of the path to it.
+ * The shares of the path to a host that the host's flows get.
  *
  * @param nodes nodes whose headers were used
  * @param missing nodes that sent none, with the reason

@@ -7,7 +7,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** Path conformance (§5.2): finds packets that violated a rule by passing or missing a switch. */
+/**
+ * Path conformance (§5.2): finds packets that violated a rule by traversing or bypassing a switch.
+ */
 final class PathDiagnosis {
   private final Headers headers;
   private final String filter;
@@ -17,9 +19,9 @@ final class PathDiagnosis {
   /**
    * Creates the diagnosis of a rule.
    *
-   * @param filter packets that it applies to; empty for all
-   * @param avoid switches that they must not pass
-   * @param through switches that they must pass
+   * @param filter packets that the rule applies to; empty for all
+   * @param avoid switches that the packets must not traverse
+   * @param through switches that the packets must traverse
    */
   PathDiagnosis(Headers headers, String filter, List<Long> avoid, List<Long> through) {
     this.headers = headers;

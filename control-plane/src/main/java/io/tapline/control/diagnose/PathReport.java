@@ -23,7 +23,7 @@ public record PathReport(
    *
    * @param packets its packets with telemetry
    * @param violating its packets that violated the rule
-   * @param firstNs arrival time of the first of them
+   * @param firstNs arrival time of the first violating packet
    */
   public record Violation(FlowKey flow, long packets, long violating, long firstNs) {}
 }

@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.TreeSet;
 
 /**
- * Detects events at regular intervals: Figure 2's mean and standard deviation of the differences
- * between time buckets.
+ * Detects events at regular intervals, by the mean and standard deviation of the differences
+ * between time buckets (Confluo, Figure 2).
  *
  * @param episodes number of buckets with events, adjacent ones merged
  */
@@ -40,7 +40,7 @@ public record Periodicity(int episodes, double meanNs, double deviationNs) {
         starts.size(), mean, Math.sqrt(Math.max(0, squares / gaps - mean * mean)));
   }
 
-  /** Returns true if the intervals are too regular, and too many, for chance. */
+  /** Returns true if the intervals are too regular and too numerous to be due to chance. */
   boolean isEven() {
     return episodes >= MIN_EPISODES && deviationNs <= MAX_DEVIATION * meanNs;
   }

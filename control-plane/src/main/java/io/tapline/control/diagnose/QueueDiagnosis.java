@@ -74,7 +74,7 @@ public final class QueueDiagnosis {
     return fields.path("begin_ns").asLong() + fields.path("duration_ns").asLong();
   }
 
-  /** States that bursts that ended before a time may be missing. */
+  /** Notes that bursts that ended before a time may be missing. */
   public void completeSince(long timeNs) {
     completeSinceNs = Math.max(completeSinceNs, timeNs);
   }

@@ -100,7 +100,7 @@ final class QueueEvents {
     return endpoint(event, fromClient(event) ? "dst" : "src");
   }
 
-  /** The source of an event is the client, which may have received the flow's packets. */
+  /** Returns true if the client sent the flow's packets; an event's source is always the client. */
   private static boolean fromClient(JsonNode event) {
     return event.path("fields").path("from_client").asBoolean(true);
   }

@@ -27,15 +27,15 @@ public record QueueReport(
    * @param delayNs longest wait of a packet
    * @param peakBytes maximum bytes in the queue
    * @param packets packets that left
-   * @param bytes their bytes
+   * @param bytes bytes of these packets
    * @param victims packets that waited for the query's delay or longer
    * @param flows number of flows with packets in the burst
    * @param lost packets that arrived and never left
-   * @param culprits the flows with the largest shares of the bytes that victims found, largest
-   *     first
+   * @param culprits the flows with the largest shares of the bytes that victims found in the queue,
+   *     largest first
    * @param victimFlows the flows that waited longest although they filled little of the queue, in
    *     order of their waits
-   * @param filter selects the packets of the main culprits and of these victims in drill-down
+   * @param filter drill-down filter for the packets of the main culprits and of these victims
    */
   public record Burst(
       long beginNs,

@@ -12,7 +12,10 @@ import java.util.Set;
  * too few other flows passed it without loss to exclude it.
  */
 final class Suspects {
-  /** Unharmed flows clear a switch if this many losses were expected at the victims' rate. */
+  /**
+   * Number of losses expected of a switch's unharmed flows, at the victims' loss rate, that clears
+   * the switch.
+   */
   private static final double EXPECTED_LOSSES = 4;
 
   private final Headers headers;

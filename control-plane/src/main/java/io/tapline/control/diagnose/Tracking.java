@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Figure 2's monitoring: each node tracks each sender's progress and the segments behind it, and
- * raises an alert if there are too many.
+ * The monitoring of Confluo's Figure 2: each node tracks the progress of each sender and the
+ * segments behind it, and raises an alert if there are too many such segments.
  */
 public final class Tracking {
   private static final String FILTER = Headers.DATA + " && seq < SEQ";
@@ -26,8 +26,8 @@ public final class Tracking {
    * Starts tracking on all nodes; does nothing if it has already started.
    *
    * @param limit maximum retransmissions of a flow within 10 ms without an alert
-   * @param reorderNs a segment that arrives at most this late behind newer ones counts as reordered
-   * @return the watch's name: its alerts are those of retransmissions
+   * @param reorderNs a segment that arrives at most this long after newer ones counts as reordered
+   * @return name of the watch that raises the alerts on retransmissions
    */
   public synchronized String begin(long limit, long reorderNs) throws DrillException {
     String running = find();

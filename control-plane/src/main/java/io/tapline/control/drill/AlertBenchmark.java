@@ -68,7 +68,7 @@ public final class AlertBenchmark implements AutoCloseable {
     return sorted;
   }
 
-  /** Alerts once for each millisecond with a packet. */
+  /** Defines a trigger that alerts once for each millisecond with a packet. */
   private static void define(NodeClient node) throws InterruptedException {
     Definition.StoredAggregate packets =
         Definition.StoredAggregate.newBuilder()

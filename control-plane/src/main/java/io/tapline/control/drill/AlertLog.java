@@ -33,7 +33,7 @@ final class AlertLog {
     this.capacity = capacity;
   }
 
-  /** Continues above the numbers of an earlier server. REQUIRES: the log is empty. */
+  /** Continues after the numbers of an earlier server. REQUIRES: the log is empty. */
   void continueAt(long number) {
     before = number;
   }

@@ -51,7 +51,7 @@ final class CombinedWatches {
   interface Finding {
     /**
      * @param found alert with the sum
-     * @param parts each node's share of it
+     * @param parts each node's share of the sum
      * @param missing nodes that did not answer
      */
     void take(WatchService.Finding found, Map<String, Long> parts, List<String> missing);
@@ -115,7 +115,7 @@ final class CombinedWatches {
     }
   }
 
-  /** Forgets a watch that has ended. */
+  /** Removes the counts of a watch that has ended. */
   synchronized void forget(String watch) {
     leftOut.remove(watch);
   }
@@ -182,7 +182,10 @@ final class CombinedWatches {
         .sum();
   }
 
-  /** Windows that end less than a window after an alerting window belong to the same event. */
+  /**
+   * Returns true for the first window of an event: windows that end less than a window apart from
+   * an alerting one belong to the same event.
+   */
   private synchronized boolean isNew(WatchSpec spec, Window window) {
     Group group = new Group(window.watch(), window.group());
     Long last = lastEndNs.get(group);

@@ -7,13 +7,13 @@ import java.util.List;
  * The periods in which a node evaluated a watch. Times are nanoseconds since the epoch, by the
  * control plane's clock.
  *
- * @param incarnation start of the node that evaluates it; 0 if it is not known yet
+ * @param incarnation start of the node that evaluates the watch; 0 if it is not known yet
  * @param sinceNs start of the current, uninterrupted evaluation
  * @param notEvaluatedNs total length of all gaps, in nanoseconds
  * @param gaps the latest times without evaluation, oldest first
  */
 public record Coverage(long incarnation, long sinceNs, long notEvaluatedNs, List<Gap> gaps) {
-  /** Maximum number of gaps; the total contains older ones. */
+  /** Maximum number of gaps kept; the total includes older ones. */
   public static final int MAX_GAPS = 16;
 
   /**

@@ -17,7 +17,7 @@ public final class DrillBenchmark implements AutoCloseable {
   /** A row without its frame, with its share of the indexes. */
   private static final int BYTES_PER_ROW = 128;
 
-  /** Enough for the segment that is being filled and the next. */
+  /** Memory for the segment that is being filled and the next one. */
   private static final int MIN_MEMORY_MIB = 24;
 
   private final NodeProcesses nodes;
@@ -79,7 +79,7 @@ public final class DrillBenchmark implements AutoCloseable {
   }
 
   /**
-   * Measures a round trip to one node, a snapshot of all, and a query of a flow on a snapshot of
+   * Measures a round trip to one node, a snapshot of all, and a query for one flow on a snapshot of
    * all.
    */
   public List<Latencies> measure(int times)

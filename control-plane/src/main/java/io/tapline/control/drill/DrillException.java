@@ -38,7 +38,7 @@ public final class DrillException extends Exception {
     this.kind = kind;
   }
 
-  /** No node is known. */
+  /** Returns the error that no node is known. */
   static DrillException noNodes() {
     return new DrillException(
         Kind.UNAVAILABLE,
@@ -46,28 +46,28 @@ public final class DrillException extends Exception {
             + " or the hosts' agents with --multilog HOST:PORT");
   }
 
-  /** A watch's record can't be changed. */
+  /** Returns the error that a watch's record can't be changed. */
   static DrillException notStored(IOException e) {
     return new DrillException(
         Kind.NOT_STORED, "the watch can't be stored, and nothing has changed: " + e.getMessage());
   }
 
-  /** The query is invalid. */
+  /** Returns the error that the query is invalid. */
   public static DrillException invalid(String message) {
     return new DrillException(Kind.INVALID, message);
   }
 
-  /** A service that the request needs is not available. */
+  /** Returns the error that a service that the request needs is not available. */
   public static DrillException unavailable(String message) {
     return new DrillException(Kind.UNAVAILABLE, message);
   }
 
-  /** The caller has reached its maximum number of queries. */
+  /** Returns the error that the caller has reached its maximum number of queries. */
   public static DrillException tooMany(String message) {
     return new DrillException(Kind.BUSY, message);
   }
 
-  /** The object of the query does not exist. */
+  /** Returns the error that the object of the query does not exist. */
   public static DrillException notFound(String message) {
     return new DrillException(Kind.NOT_FOUND, message);
   }
@@ -104,7 +104,10 @@ public final class DrillException extends Exception {
     };
   }
 
-  /** A node with which the TLS handshake fails is up nevertheless. */
+  /**
+   * Returns the reason why a node can't be reached. A node with which the TLS handshake fails is up
+   * nevertheless.
+   */
   private static String unreachable(Status status) {
     List<Throwable> causes = new ArrayList<>();
     for (Throwable cause = status.getCause(); cause != null; cause = cause.getCause()) {

@@ -28,7 +28,7 @@ public record DrillRequest(
     return filter.scope();
   }
 
-  /** Creates a request of an unrestricted caller. */
+  /** Creates a request for an unrestricted caller. */
   public DrillRequest(
       String filter, long fromNs, long toNs, long limit, List<String> nodes, String stored) {
     this(HeaderFilter.ofText(filter), fromNs, toNs, limit, nodes, stored);

@@ -24,10 +24,7 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
-/**
- * The MultiLog nodes of the hosts. Any thread may call; each call blocks until the response
- * arrives.
- */
+/** The hosts' MultiLog nodes. Any thread may call; each call blocks until the response arrives. */
 public final class DrillService implements AutoCloseable {
   private static final Duration ANSWER = Duration.ofSeconds(60);
 
@@ -52,8 +49,8 @@ public final class DrillService implements AutoCloseable {
   }
 
   /**
-   * Creates a service that skips nodes whose host can't have seen the requested packets, because it
-   * sees only packets of its addresses.
+   * Creates a service that skips nodes whose hosts can't have seen the requested packets, because a
+   * host sees only packets of its own addresses.
    *
    * @param addressesOf addresses of a node's host as "address/length"; none if it may see anything
    */
@@ -84,7 +81,8 @@ public final class DrillService implements AutoCloseable {
   }
 
   /**
-   * Returns a service that leaves the nodes' watches to another until its watches {@code lead}.
+   * Returns a service that leaves the nodes' watches to another service until its own watches
+   * {@code lead}.
    *
    * @param tokens tokens of the watches' owners; empty if they need none
    */

@@ -71,7 +71,7 @@ final class EarliestRows {
     return latestFirst.stream().sorted(Row.ORDER).map(row -> row.from.json(row.bytes)).toList();
   }
 
-  /** Returns the nodes some of whose rows could not be read. */
+  /** Returns the nodes with rows that could not be read, and why. */
   synchronized Map<String, String> unreadable() {
     Map<String, String> unreadable = new LinkedHashMap<>();
     for (OfNode node : nodes) {

@@ -21,14 +21,14 @@ public record Evaluation(
   private static final long SILENT_NS = 3_000_000_000L;
 
   /**
-   * Returns the evaluations of a watch by name.
+   * Returns the evaluations of a watch, ordered by node name.
    *
    * @param nodes the nodes that should evaluate it
    */
   static List<Evaluation> of(
       WatchRecord watch, Collection<NodeClient> nodes, NodeFeeds feeds, MissedAlerts missedAlerts) {
     Map<String, NodeClient> all = new TreeMap<>();
-    // Nodes that evaluated the watch and no longer exist.
+    // Includes nodes that evaluated the watch and no longer exist.
     watch.coverage().keySet().forEach(name -> all.put(name, null));
     nodes.forEach(node -> all.put(node.name(), node));
     Map<String, Long> lastHeard = feeds.lastHeard();

@@ -21,7 +21,7 @@ final class HeaderCapture {
 
   private HeaderCapture() {}
 
-  /** Writes this number of packets, which must be a multiple of the packets of a flow. */
+  /** Writes this number of packets, which must be a multiple of {@link #PACKETS_PER_FLOW}. */
   static void write(Path path, int packets) throws IOException {
     try (DataOutputStream out =
         new DataOutputStream(new BufferedOutputStream(Files.newOutputStream(path)))) {

@@ -16,10 +16,10 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
 /**
- * A condition on headers, and the scope of the caller, which nodes AND to it.
+ * A condition on headers, and the caller's scope, which nodes AND with the condition.
  *
  * @param text the caller's text; blank for all headers
- * @param condition the same as a tree; empty if only the nodes can parse it
+ * @param condition the text as a tree; empty if only the nodes can parse it
  * @param scope scope of the caller
  */
 public record HeaderFilter(String text, Optional<ConditionTree> condition, Scope scope) {
@@ -68,14 +68,14 @@ public record HeaderFilter(String text, Optional<ConditionTree> condition, Scope
         .toList();
   }
 
-  /** Returns true if it selects all headers. */
+  /** Returns true if the filter selects all headers. */
   boolean isAll() {
     return text.isBlank() && scope.isEverything();
   }
 
   /**
    * Returns the filter for nodes of the previous version, which accept no trees. A restricted
-   * caller's filter is printed from the trees: its text can't close the scope's parentheses.
+   * caller's filter is printed from the trees, so its text can't close the scope's parentheses.
    */
   public String expression() {
     return scope.isEverything()

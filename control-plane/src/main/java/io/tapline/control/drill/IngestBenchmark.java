@@ -22,7 +22,7 @@ public final class IngestBenchmark implements AutoCloseable {
   private static final int FRAMES = 256;
   private static final int FRAME_BYTES = 64;
 
-  /** A thread that uses less of a core than this processes no packets. */
+  /** Maximum share of a core that a thread uses if it processes no packets. */
   private static final double MAX_IDLE = 0.05;
 
   private final NodeProcesses nodes;
@@ -30,7 +30,7 @@ public final class IngestBenchmark implements AutoCloseable {
   private final DrillService all;
   private final DrillService first;
 
-  /** Starts the nodes and waits for their packets; this process leaves the writer's core. */
+  /** Starts the nodes, waits for their packets, and moves this process off the writer's core. */
   public IngestBenchmark(Path program, Path capture, int count)
       throws IOException, InterruptedException {
     nodes = new NodeProcesses(program);
@@ -77,8 +77,8 @@ public final class IngestBenchmark implements AutoCloseable {
   /**
    * The results of one round without and one with snapshots.
    *
-   * @param without rows per second of the writer's clock, without snapshots
-   * @param with rows per second of the writer's clock, with snapshots
+   * @param without rows per second by the writer's clock, without snapshots
+   * @param with rows per second by the writer's clock, with snapshots
    * @param perCpuWithout rows per second of the writer's CPU time, which is unaffected by other
    *     programs
    */

@@ -14,7 +14,7 @@ final class MissedAlerts {
     private static final Count NONE = new Count(0, 0);
 
     Count at(long number) {
-      // Numbers begin again after a restart of the node.
+      // The numbers start again at 1 after a restart of the node.
       long expected = number > last ? last + 1 : 1;
       return new Count(number, missed + number - expected);
     }
@@ -39,7 +39,7 @@ final class MissedAlerts {
     return counts.getOrDefault(new Key(watch, node), Count.NONE).missed();
   }
 
-  /** Forgets a watch that has ended. */
+  /** Removes the counts of a watch that has ended. */
   synchronized void forget(String watch) {
     counts.keySet().removeIf(key -> key.watch().equals(watch));
   }

@@ -67,22 +67,22 @@ public final class MonitorWatches {
      * Compiles watches of one scope.
      *
      * @param watches at least one
-     * @param rights the owner's
-     * @param places the beginning of errors about a watch, by its place in the list
+     * @param rights rights of the owner
+     * @param places prefix of errors about a watch, by the watch's index in the list
      * @return their triggers, in order
-     * @throws DrillException if monitors can't run one of them, or not now
+     * @throws DrillException if monitors can't run one of them, or can't run it at the moment
      */
     List<PacketTrigger> compile(List<WatchSpec> watches, Rights rights, IntFunction<String> places)
         throws DrillException;
 
     /**
-     * Starts watches, all or none, and reports their alerts. Those with the same window share
+     * Starts watches, all or none, and reports their alerts. Watches with the same window share
      * queries of the owner.
      *
-     * @param rights the owner's, for all of them
+     * @param rights rights of the owner, for all of the watches
      * @param maxQueries maximum number of the owner's queries
      * @return their places, in order
-     * @throws DrillException if monitors can't run them, or not now
+     * @throws DrillException if monitors can't run them, or can't run them at the moment
      */
     List<Place> start(List<Watch> watches, Rights rights, int maxQueries, Listener listener)
         throws DrillException;
@@ -93,13 +93,16 @@ public final class MonitorWatches {
      */
     void follow(Watch watch, Place place, Rights rights, Listener listener);
 
-    /** Gives monitors the triggers of all followed watches, once an earlier server's are known. */
+    /**
+     * Sends monitors the triggers of all followed watches, once those of an earlier server are
+     * known.
+     */
     void resume();
 
     /** Returns true if this process follows the watch. */
     boolean follows(Place place);
 
-    /** Returns the packet time from which on the watch counts; empty if unknown. */
+    /** Returns the packet time from which the watch counts; empty if unknown. */
     OptionalLong countingSinceNs(Place place);
 
     /** Returns the end of a query; empty while it runs. */
@@ -112,7 +115,7 @@ public final class MonitorWatches {
     void stop(Collection<Place> places);
   }
 
-  /** The next attempt to start a query; pauses grow, as a query may fail each time. */
+  /** The next attempt to start a query. The pauses grow, since a query may fail each time. */
   private record Retry(long atNs, long pauseNs) {
     static final Retry FIRST = new Retry(System.nanoTime(), FIRST_PAUSE_NS);
 
@@ -145,9 +148,9 @@ public final class MonitorWatches {
   }
 
   /**
-   * Runs watches from now on.
+   * Sets the component that runs watches from now on.
    *
-   * @param next null to leave them as they are
+   * @param next null to leave the watches as they are
    */
   void runIn(Runs next) {
     runs = next;
@@ -157,8 +160,8 @@ public final class MonitorWatches {
    * Starts watches of one owner and scope, all or none.
    *
    * @param maxQueries maximum number of the owner's queries
-   * @param places the beginning of errors about a watch, by its name
-   * @throws DrillException if monitors can't run them, or not now
+   * @param places prefix of errors about a watch, by the watch's name
+   * @throws DrillException if monitors can't run them, or can't run them at the moment
    */
   void start(List<WatchRecord> watches, int maxQueries, UnaryOperator<String> places)
       throws DrillException {
@@ -208,7 +211,7 @@ public final class MonitorWatches {
     return new Rights(tenant, scope.isEverything(), scope);
   }
 
-  /** Stops those of these watches that monitors run. */
+  /** Stops the given watches that run in monitors. */
   void stop(Collection<WatchRecord> watches) {
     Runs now = runs;
     List<WatchRecord> running =
@@ -219,7 +222,7 @@ public final class MonitorWatches {
     }
   }
 
-  /** Returns the packet time from which on a watch counts in a monitor; empty if unknown. */
+  /** Returns the packet time from which a watch counts in a monitor; empty if unknown. */
   OptionalLong countingSinceNs(WatchRecord watch) {
     Runs now = runs;
     return now == null || watch.query().isEmpty()
@@ -227,7 +230,10 @@ public final class MonitorWatches {
         : now.countingSinceNs(watch.place());
   }
 
-  /** Follows the watches that run, and starts those that failed or ended with an earlier server. */
+  /**
+   * Follows the watches that run, and restarts those that failed or that ended with an earlier
+   * server.
+   */
   void continueAll() {
     Runs now = runs;
     if (now == null) {
@@ -243,7 +249,7 @@ public final class MonitorWatches {
           running.add(watch);
         }
       } else if (runs != now) {
-        // The server stops its queries.
+        // The server is stopping its queries.
         return;
       } else if (now.follows(watch.place()) && !end.get().failed()) {
         ender.accept(watch.id(), end.get().reason());
@@ -300,7 +306,10 @@ public final class MonitorWatches {
     return true;
   }
 
-  /** Returns true if another thread starts the watch's query, or has started one since. */
+  /**
+   * Returns true if another thread is starting the watch's query, or has started one in the
+   * meantime.
+   */
   private boolean isStarting(WatchRecord watch) {
     if (starting.contains(watch.id())) {
       return true;

@@ -41,7 +41,7 @@ public final class NodeAccess {
   }
 
   /**
-   * Reads the files.
+   * Returns access over TLS; reads the files.
    *
    * @param tls authorities that sign the nodes' certificates, and this server's own certificate if
    *     the nodes require one
@@ -79,7 +79,7 @@ public final class NodeAccess {
   }
 
   /**
-   * Checks that these nodes may be connected to and that their names differ.
+   * Checks that connections to these nodes are allowed and that the nodes' names differ.
    *
    * @throws IllegalArgumentException with a sentence for users
    */

@@ -4,7 +4,7 @@ package io.tapline.control.drill;
  * The address of a MultiLog node.
  *
  * @param name name of the host, as in results
- * @param target gRPC's target: HOST:PORT, or unix:PATH
+ * @param target gRPC target: HOST:PORT, or unix:PATH
  */
 public record NodeAddress(String name, String target) {
 

@@ -58,7 +58,7 @@ final class NodeClient implements AutoCloseable {
             .build());
   }
 
-  /** Uses a connection that the caller opened and this object closes. */
+  /** Creates a client over a connection that the caller opened; the client closes it. */
   NodeClient(NodeAddress address, NodeAccess access, ManagedChannel connection) {
     this.address = address;
     this.connection = connection;
@@ -103,7 +103,7 @@ final class NodeClient implements AutoCloseable {
     return snapshots.send(SnapshotCommand.newBuilder().setUnfreeze(unfreeze).build());
   }
 
-  /** Gives up both commands after a response did not arrive in time; neither will be answered. */
+  /** Abandons both snapshot commands after a response timed out; neither will be answered. */
   void abandonSnapshot() {
     snapshots.close();
   }

@@ -13,8 +13,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
 /**
- * The streams of alerts from the nodes. A stream that breaks is opened again and continues after
- * the last alert received, so no alert arrives twice, and none is lost that the node still has. The
+ * The streams of alerts from the nodes. A broken stream is reopened and continues after the last
+ * alert received, so no alert arrives twice, and no alert that the node still has is lost. The
  * first stream of a control plane begins with all alerts that the node has. Thread-safe.
  */
 final class NodeFeeds {
@@ -31,17 +31,17 @@ final class NodeFeeds {
     }
   }
 
-  /** Receives what nodes send; called from the connections' threads. */
+  /** Receives the nodes' events; called on the connections' threads. */
   interface Listener {
     /**
-     * A stream has begun.
+     * Called when a stream has begun.
      *
      * @param heardNs time of the node's previous contact, since the epoch; 0 if never
      */
     void attached(NodeClient node, NodeDescription description, long heardNs);
 
     /**
-     * An alert.
+     * Called for each alert.
      *
      * @param id the alert's ID, the same for every control plane that receives it
      * @param replayed true if an earlier control plane may have received it
@@ -63,7 +63,7 @@ final class NodeFeeds {
     this.retry = retry;
   }
 
-  /** Continues with the times of an earlier control plane. */
+  /** Takes over the times of last contact from an earlier control plane. */
   void resume(Map<String, Long> lastHeard) {
     heardNs.putAll(lastHeard);
   }
@@ -78,7 +78,7 @@ final class NodeFeeds {
     return attached.contains(node);
   }
 
-  /** Returns the start of the node whose stream is open; 0 if it is unknown. */
+  /** Returns the node's incarnation, which is its start; 0 if its stream is not open. */
   long incarnation(NodeClient node) {
     Cursor cursor = cursors.get(node.name());
     return cursor != null && isAttached(node) ? cursor.incarnation() : 0;

@@ -26,7 +26,7 @@ import java.util.function.Function;
 final class NodeSelection {
   private static final int MAX_KEPT = 256;
 
-  /** Addresses of one family, both inclusive, in network order. */
+  /** A range of addresses of one family; both ends are inclusive, in network byte order. */
   private record Block(byte[] low, byte[] high) {
     static Block of(String prefix) {
       int slash = prefix.indexOf('/');
@@ -124,7 +124,10 @@ final class NodeSelection {
     return pending;
   }
 
-  /** Returns null if no node answers; all nodes are then queried and report the error. */
+  /**
+   * Returns the addresses that the filter selects; null if no node answers: all nodes are then
+   * queried and report the error.
+   */
   private EndpointsReply endpoints(List<NodeClient> nodes, HeaderFilter filter) {
     synchronized (answers) {
       EndpointsReply known = answers.get(filter);

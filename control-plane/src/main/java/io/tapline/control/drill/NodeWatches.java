@@ -22,7 +22,7 @@ record NodeWatches(Set<String> names, Set<String> aggregates, Map<String, String
 
   private static final Pattern OURS = Pattern.compile("watch_\\d+(_filter|_seq)?");
 
-  /** Returns the watches of a node's definitions. */
+  /** Returns the watches that a node's definitions belong to. */
   static NodeWatches of(NodeDescription description) {
     Set<String> names = new LinkedHashSet<>();
     Set<String> aggregates = new HashSet<>();

@@ -7,12 +7,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A threshold on the sum over all nodes, split among them as in Trumpet: if their sum is above it,
- * at least one of n nodes is above an n-th of it. Only nodes above their share report; the other
- * nodes are then queried.
+ * A threshold on the sum over all nodes, split among them as in Trumpet: if the sum over n nodes
+ * exceeds it, at least one node exceeds an n-th of it. Only nodes above their share report; the
+ * other nodes are then queried.
  *
  * @param output COUNT or SUM, which are additive and never shrink while a window fills
- * @param orEqual true if the threshold itself suffices
+ * @param orEqual true if a sum equal to the threshold meets the condition
  */
 record SharedThreshold(String output, boolean orEqual, double threshold) {
   private static final Pattern CONDITION =
@@ -42,8 +42,8 @@ record SharedThreshold(String output, boolean orEqual, double threshold) {
   }
 
   /**
-   * Returns the condition for each of this number of nodes. Shares are whole numbers, rounded in
-   * the direction that misses no alert.
+   * Returns the condition for each of this number of nodes. Shares are whole numbers, rounded such
+   * that no alert is missed.
    */
   String share(int nodes) {
     double share = threshold / nodes;

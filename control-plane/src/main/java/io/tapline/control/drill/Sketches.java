@@ -3,8 +3,8 @@ package io.tapline.control.drill;
 import io.tapline.schema.rpc.AggregateState;
 
 /**
- * Mergeable states of aggregates as nodes send them: arrays of 64-bit words (schema/sketches.md,
- * multilog/aggregate/function.h), and the numbers that they stand for.
+ * Mergeable states of aggregates as nodes send them, which are arrays of 64-bit words
+ * (schema/sketches.md, multilog/aggregate/function.h), and the results that they represent.
  */
 enum Sketches {
   /** Count, mean, and sum of squared differences from the mean, the latter two as doubles. */
@@ -66,7 +66,7 @@ enum Sketches {
     }
   },
 
-  /** Counters by power of two and its 32nds. */
+  /** Counters of value ranges, 32 for each power of two. */
   QUANTILE(1920) {
     private static final int SUBS = 32;
 

@@ -13,9 +13,9 @@ import java.util.ArrayDeque;
 import java.util.Queue;
 
 /**
- * Sends freeze and unfreeze over one long-lived stream, which costs a fraction of a call each. The
- * next command replaces a stream that broke or whose response timed out; when a stream ends, the
- * node unfreezes what the stream had frozen.
+ * Sends freeze and unfreeze commands over one long-lived stream, since a command costs a fraction
+ * of a call. The next command replaces a stream that broke or whose response timed out; when a
+ * stream ends, the node unfreezes what the stream had frozen.
  *
  * <p>Any thread may send; responses arrive in the order of the commands, on the connection's
  * thread.
@@ -28,7 +28,9 @@ final class SnapshotStream implements AutoCloseable {
     stub = MultiLogNodeGrpc.newStub(channel).withExecutor(MoreExecutors.directExecutor());
   }
 
-  /** Returns the response, or a {@code StatusRuntimeException} as the reason why there is none. */
+  /**
+   * Returns the future response; it fails with a {@code StatusRuntimeException} if there is none.
+   */
   synchronized ListenableFuture<SnapshotAnswer> send(SnapshotCommand command) {
     OpenStream stream = open;
     if (stream == null) {

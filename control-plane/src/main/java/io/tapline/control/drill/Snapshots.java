@@ -68,7 +68,7 @@ final class Snapshots {
             + " ms to answer; try again");
   }
 
-  /** Returns true if a node was frozen by another coordinator. */
+  /** Freezes the nodes; returns true if another coordinator had already frozen one of them. */
   private static boolean freeze(
       Collection<NodeClient> nodes,
       Map<NodeClient, FreezeReply> frozen,
@@ -97,7 +97,7 @@ final class Snapshots {
     return wasTaken;
   }
 
-  /** Returns true if every node was frozen until now. */
+  /** Unfreezes the nodes; returns true if every node was frozen until now. */
   private static boolean unfreeze(Map<NodeClient, FreezeReply> frozen) {
     long end = System.nanoTime() + TIMEOUT.toNanos();
     Map<NodeClient, ListenableFuture<SnapshotAnswer>> pending = new LinkedHashMap<>();
@@ -113,7 +113,7 @@ final class Snapshots {
     return all;
   }
 
-  /** Waits until the deadline. */
+  /** Waits for a node's response until the deadline. */
   private static SnapshotAnswer answer(
       NodeClient node, ListenableFuture<SnapshotAnswer> future, long end) {
     SnapshotAnswer response;
@@ -150,7 +150,10 @@ final class Snapshots {
     }
   }
 
-  /** Half of the time is random, so that two coordinators don't collide repeatedly. */
+  /**
+   * Pauses for a random time, at least half of the maximum, so that two coordinators don't collide
+   * repeatedly.
+   */
   private static void pause(int maxMs) {
     try {
       Thread.sleep(ThreadLocalRandom.current().nextInt(maxMs / 2, maxMs));

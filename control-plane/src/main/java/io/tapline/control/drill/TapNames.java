@@ -4,13 +4,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
 import java.util.Set;
 
-/** The fields of rows that name a packet's tap: UTF-8, filled up with zeros. */
+/** The fields of rows that name a packet's tap: UTF-8, padded with zeros. */
 public final class TapNames {
   private static final Set<String> FIELDS = Set.of("switch", "port", "side");
 
   private TapNames() {}
 
-  /** Returns true if a field of bytes is a name. */
+  /** Returns true if this field of a row names a tap. */
   public static boolean contain(String field) {
     return FIELDS.contains(field);
   }

@@ -18,11 +18,11 @@ final class WatchInstaller {
 
   /** The result of installing a watch on a node. */
   enum InstallResult {
-    /** The node can't be reached, and receives it when it reconnects. */
+    /** The node can't be reached, and receives the watch when it reconnects. */
     LATER,
     /** The node already had the complete watch. */
     BEFORE,
-    /** The node has it from now on. */
+    /** The node has the watch from now on. */
     NOW
   }
 

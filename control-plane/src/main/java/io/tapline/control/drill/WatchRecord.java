@@ -12,7 +12,7 @@ import java.util.Map;
  * @param token hash of the token with which it was added; empty if none was needed
  * @param addedNs time at which it was added
  * @param endedNs time at which the control plane ended it; 0 while it is active
- * @param reason reason of that end, for users; empty while it is active
+ * @param reason reason why it ended, for users; empty while it is active
  * @param query query that evaluates it in a monitor; empty if none does
  * @param trigger number of its trigger in that query
  * @param coverage evaluation by each node that has evaluated it, by the node's name
@@ -54,7 +54,7 @@ public record WatchRecord(
         id, spec, owner, token, addedNs, nowNs, reason, query, trigger, coverage);
   }
 
-  /** Returns the watch as a trigger of another query evaluates it. */
+  /** Returns the watch as evaluated by a trigger of another query. */
   WatchRecord by(MonitorWatches.Place place) {
     return new WatchRecord(
         id, spec, owner, token, addedNs, endedNs, reason, place.query(), place.trigger(), coverage);

@@ -9,10 +9,10 @@ import java.util.regex.Pattern;
  * The place where a watch is evaluated: on MultiLog nodes, or in a monitor.
  *
  * @param inMonitor true for a monitor
- * @param reason reason of that choice, for users
+ * @param reason reason for that choice, for users
  */
 public record WatchRun(boolean inMonitor, String reason) {
-  /** The watch runs on nodes, since they maintain aggregates of header fields. */
+  /** Evaluation on nodes, which maintain aggregates of header fields. */
   public static final WatchRun NODES =
       new WatchRun(false, "MultiLog nodes maintain aggregates of all header fields");
 

@@ -87,7 +87,7 @@ public final class WatchService implements AutoCloseable {
   private volatile boolean leads;
   private int checks;
 
-  /** REQUIRES: {@link #lead} is called before any watch is added. */
+  /** Creates a service. REQUIRES: {@link #lead} is called before any watch is added. */
   WatchService(NodeTable nodes, NodeSelection reach, Optional<TokenFile> tokens) {
     this.nodes = nodes;
     this.installer = new WatchInstaller(nodes, reach);
@@ -99,9 +99,9 @@ public final class WatchService implements AutoCloseable {
   }
 
   /**
-   * Resumes the watches of a store: connects to the existing nodes and stays connected; other nodes
-   * must be attached. Afterwards the nodes have exactly the watches of this service: no other
-   * component may add any.
+   * Resumes the watches of a store: connects to the existing nodes and stays connected; nodes that
+   * appear later must {@link #join}. Afterwards the nodes have exactly the watches of this service:
+   * no other component may add any.
    *
    * @throws IOException if the watches can't be read
    */
@@ -111,7 +111,7 @@ public final class WatchService implements AutoCloseable {
     synchronized (this) {
       alerts.continueAt(store.lastAlert());
     }
-    // Watches that their tokens no longer permit end before any node has them.
+    // Ends watches that are no longer permitted by their tokens before any node has them.
     endRefused();
     leads = true;
     nodes.all().values().forEach(feeds::attach);
@@ -119,7 +119,7 @@ public final class WatchService implements AutoCloseable {
   }
 
   /**
-   * An alert of a node, or one of several nodes together.
+   * An alert of one node, or of several nodes together.
    *
    * @param id the alert's ID, which a restart of the server does not change
    * @param replayed true if an earlier server may have reported it, or, for several nodes together,
@@ -133,9 +133,9 @@ public final class WatchService implements AutoCloseable {
    * @param number increases by one with each alert
    * @param owner owner of the watch
    * @param ownNumber increases by one with each of the owner's alerts
-   * @param node name of the node; for an alert of several together, all of their names
+   * @param node name of the node; for an alert of several nodes together, all of their names
    * @param receivedNs time of arrival here, since the epoch
-   * @param parts for an alert of several together, each node's share; empty otherwise
+   * @param parts for an alert of several nodes together, each node's share; empty otherwise
    * @param missing for such an alert, nodes that did not report their share
    */
   public record Alert(
@@ -177,8 +177,7 @@ public final class WatchService implements AutoCloseable {
    * @param tenant owner of the watch
    * @param token hash of the token with which it is added; empty if none is needed
    * @param maxWatches maximum number of the owner's watches
-   * @param queries maximum number of the owner's running queries, of which a watch in a monitor is
-   *     one
+   * @param queries maximum number of the owner's running queries, including watches in monitors
    */
   public record Holder(String tenant, String token, int maxWatches, int queries) {
     /** The holder of watches on nodes. */
@@ -200,7 +199,8 @@ public final class WatchService implements AutoCloseable {
   /**
    * Adds all watches, or none of them: if one is rejected, the others are removed again.
    *
-   * @return their names, in the same order
+   * @throws DrillException if one is invalid, a node rejects one, or there are too many; the
+   *     message begins with the watch's index in the list
    * @throws DrillException if one is invalid, a node rejects one, or there are too many; the
    *     message has its place in the list
    */
@@ -294,16 +294,16 @@ public final class WatchService implements AutoCloseable {
     removed.stream().filter(watch -> !isInMonitor(watch)).forEach(watch -> clear(watch.id()));
   }
 
-  /** Returns the packet time from which on a watch counts in a monitor; empty if unknown. */
+  /** Returns the packet time from which a watch counts in a monitor; empty if unknown. */
   public OptionalLong countingSinceNs(WatchRecord watch) {
     return monitors.countingSinceNs(watch);
   }
 
   /**
-   * Starts to run watches in monitors, including those of an earlier server. REQUIRES: the earlier
+   * Starts running watches in monitors, including those of an earlier server. REQUIRES: the earlier
    * server's queries were resumed.
    *
-   * @param runs null to leave them as they are
+   * @param runs null to leave the watches as they are
    */
   public void runInMonitors(MonitorWatches.Runs runs) {
     monitors.runIn(runs);
@@ -413,14 +413,14 @@ public final class WatchService implements AutoCloseable {
     }
   }
 
-  /** Returns the number of windows of watches over all nodes that will be examined again. */
+  /** Returns the number of windows of combined watches that will be examined again. */
   int pending() {
     return together.pending();
   }
 
   /**
-   * Returns the number of reports for such a watch that were skipped because there were too many at
-   * once.
+   * Returns the number of reports for a combined watch that were skipped because there were too
+   * many at once.
    */
   public long leftOut(String watch) {
     return together.leftOut(watch);
@@ -434,7 +434,10 @@ public final class WatchService implements AutoCloseable {
     }
   }
 
-  /** A restarted node may have no watches; a node that was disconnected may have too many. */
+  /**
+   * Installs the watches that a node lacks and removes those that it should no longer have: it may
+   * have been restarted or disconnected.
+   */
   private void reconcile(NodeClient node, NodeDescription description, long heardNs) {
     NodeWatches present = NodeWatches.of(description);
     Map<String, WatchSpec> wanted = list();
@@ -453,7 +456,7 @@ public final class WatchService implements AutoCloseable {
           }
           InstallResult installed = installer.reinstall(node, name, spec);
           if (installed != InstallResult.LATER) {
-            // The description may be older than a watch that was added meanwhile.
+            // The description may be older than a watch that was added in the meantime.
             cover(node, name, description, installed == InstallResult.BEFORE, heardNs);
           }
         });
@@ -472,7 +475,7 @@ public final class WatchService implements AutoCloseable {
         });
   }
 
-  /** A new node makes the other nodes' shares smaller. */
+  /** Attaches to a new node, and reduces the other nodes' shares of thresholds. */
   void join(NodeClient newcomer) {
     if (!leads) {
       return;

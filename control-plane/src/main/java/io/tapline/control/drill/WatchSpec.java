@@ -15,13 +15,13 @@ import java.util.regex.Pattern;
  * An aggregate that nodes maintain, with a condition for alerts: Confluo's control programs.
  *
  * @param filter selects headers; its scope is the owner's: the watch is on no host outside it
- * @param aggregate aggregate over them
+ * @param aggregate aggregate over these headers
  * @param when condition on the aggregate that alerts ("SUM > 1MB"); empty for none
  * @param windowNs window of event time over which the condition's aggregate is taken
  * @param everyNs interval at which the condition is evaluated
  * @param severity info, warning or critical
  * @param nodes names of the hosts; empty for all
- * @param together true if the condition applies to the sum over all of them instead of each
+ * @param together true if the condition applies to the sum over all hosts instead of to each host
  * @param run where it is evaluated; in a monitor, {@code when} is a condition on the packets of a
  *     window, {@code filter} and the groups are those of a query's trigger, and {@code aggregate}
  *     is not used
@@ -36,7 +36,7 @@ public record WatchSpec(
     List<String> nodes,
     boolean together,
     WatchRun run) {
-  /** The names of {@link #PROGRESS}. */
+  /** The names that {@link #PROGRESS} matches. */
   public static final Set<String> PROGRESS_NAMES = Set.of("SEQ", "TS");
 
   /** Outputs of aggregates, which a condition compares. */
@@ -45,8 +45,8 @@ public record WatchSpec(
           "(?i)COUNT|SUM|AVG|MIN|MAX|STDEV|DISTINCT|QUANTILE|SEQ|TS|VALUE|P[0-9]+(\\.[0-9]+)?");
 
   /**
-   * Figure 2's variables: the previous progress of a flow's sender, and the time of the header that
-   * showed it.
+   * Variables of Confluo's Figure 2: the previous progress of a flow's sender, and the time of the
+   * header that showed it.
    */
   private static final Pattern PROGRESS = Pattern.compile("(?<![\\w.])(SEQ|TS)(?![\\w.])");
 
@@ -56,7 +56,7 @@ public record WatchSpec(
    */
   private static final int MAX_FLOWS = 4096;
 
-  /** A field, or an address with the length of a network. */
+  /** A field, optionally with the lengths of an address's prefix. */
   private static final Pattern MONITOR_GROUP = Pattern.compile("[A-Za-z_-]+(/[0-9]{1,3}){0,2}");
 
   private static final long MIN_BUCKET_NS = 1_000_000;
@@ -70,7 +70,7 @@ public record WatchSpec(
   /** A year in nanoseconds. */
   private static final long MAX_NS = 365L * 24 * 3600 * 1_000_000_000;
 
-  /** {@link #check} validates it. */
+  /** Creates a specification, which {@link #check} validates. */
   public WatchSpec {
     nodes = List.copyOf(nodes);
   }
@@ -88,7 +88,7 @@ public record WatchSpec(
     this(filter, aggregate, when, windowNs, everyNs, severity, nodes, together, WatchRun.NODES);
   }
 
-  /** Creates a watch of an unrestricted caller. */
+  /** Creates a watch for an unrestricted caller. */
   public WatchSpec(
       String filter,
       DrillAggregate aggregate,
@@ -236,7 +236,7 @@ public record WatchSpec(
   /**
    * Returns the filter's definition.
    *
-   * @param progress name of the aggregate that Figure 2's variables are outputs of
+   * @param progress name of the aggregate whose outputs are the variables of Confluo's Figure 2
    */
   private Definition.Filter filter(String name, String progress) {
     Definition.Filter.Builder definition =
@@ -259,7 +259,7 @@ public record WatchSpec(
     return definition.build();
   }
 
-  /** Returns the progress by flow and direction, over all time. */
+  /** Returns the definition of the aggregate of progress by flow and direction, over all time. */
   private static Definition progress(String name) {
     return Definition.newBuilder()
         .setAggregate(

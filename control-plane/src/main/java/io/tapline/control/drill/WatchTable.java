@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The watches, in memory and in the store. A watch is stored before anything else knows it. Readers
- * never wait for the store. Thread-safe.
+ * The watches, in memory and in the store. A watch is stored before any other component knows it.
+ * Readers never wait for the store. Thread-safe.
  */
 final class WatchTable {
   private static final Logger LOG = LoggerFactory.getLogger(WatchTable.class);
@@ -121,7 +121,7 @@ final class WatchTable {
 
   /**
    * Returns a name that was never used: a node may still have the watches of the previous leader,
-   * whose alerts are not meant for this one's clients.
+   * whose alerts are not meant for this leader's clients.
    */
   private String newId(Map<String, WatchRecord> others) {
     String id;
@@ -143,16 +143,14 @@ final class WatchTable {
   }
 
   /**
-   * Changes a watch, unless it was removed meanwhile. A change that can't be stored is made in
-   * memory only, since it affects just the watch's history.
+   * Changes a watch, unless it has been removed. A change that can't be stored is made in memory
+   * only, since it affects just the watch's history.
    */
   void update(String id, UnaryOperator<WatchRecord> change) {
     updateAll(List.of(id), change);
   }
 
-  /**
-   * Changes several watches, except those that were removed meanwhile, with one write to the store.
-   */
+  /** Changes several watches, except those removed in the meantime, with one write to the store. */
   synchronized void updateAll(Collection<String> ids, UnaryOperator<WatchRecord> change) {
     List<WatchRecord> changed =
         ids.stream().map(records::get).filter(Objects::nonNull).map(change).toList();

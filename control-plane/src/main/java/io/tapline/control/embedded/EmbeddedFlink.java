@@ -166,7 +166,7 @@ public final class EmbeddedFlink implements JobCluster {
     return new JobEnd(cause == null ? "no reason given" : cause.getMessage(), cause);
   }
 
-  /** Uses files: the job manager's memory is limited to checkpoints of a few MiB. */
+  /** Returns a folder: the job manager's memory is limited to checkpoints of a few MiB. */
   @Override
   public String checkpoints() {
     return folder.resolve("checkpoints").toUri().toString();

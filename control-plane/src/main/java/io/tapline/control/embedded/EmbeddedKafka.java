@@ -29,7 +29,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A Kafka broker that is also the KRaft controller, within this process, on free loopback ports;
+ * A Kafka broker that is also the KRaft controller, within this process, on free loopback ports
  * and, if other hosts have to reach it, on a port of another address of this host. Every listener
  * requires a login and an authorizer enforces ACLs, unless the broker was started open.
  */
@@ -101,13 +101,13 @@ public final class EmbeddedKafka implements AutoCloseable {
         folder, address, ProxyOptions.NOTHING, Optional.of(BrokerUsers.random()), onFailure);
   }
 
-  /** Starts a broker that stores users, as a cluster's brokers do: for tests. */
+  /** Starts a broker that stores its users, as a cluster's brokers do. Used in tests. */
   public static EmbeddedKafka startWithScram(Path folder) throws IOException {
     BrokerUsers users = BrokerUsers.random().withScram();
     return start(folder, "", ProxyOptions.NOTHING, Optional.of(users), reason -> {});
   }
 
-  /** Starts a broker behind a proxy, open to every client that can reach it: for tests. */
+  /** Starts a broker behind a proxy, open to every client that can reach it. Used in tests. */
   static EmbeddedKafka startOpen(Path folder, String address, ProxyOptions proxy)
       throws IOException {
     return start(folder, address, proxy, Optional.empty(), reason -> {});
@@ -291,8 +291,8 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Removes its files, and leaves the rest to the exit of this process. REQUIRES: the process is
-   * about to exit.
+   * Removes the broker's files, and leaves the rest to the exit of this process. REQUIRES: the
+   * process is about to exit.
    */
   void abandon() {
     BrokerExit.forget(onFailure);

@@ -17,7 +17,7 @@ import java.util.Optional;
  *
  * @param monitor the monitor program
  * @param plugins shared objects with parsers, for the monitor to load
- * @param catalogue all of its parsers
+ * @param catalogue all parsers of the monitor
  * @param inventory names of hosts
  * @param network network of the inventory, in which queries are placed
  * @param brokers Kafka to use instead of an embedded broker, {@code host:port}; empty for the

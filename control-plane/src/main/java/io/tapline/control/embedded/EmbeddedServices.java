@@ -4,7 +4,9 @@ import io.tapline.flink.Endpoints;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/** A broker, a Redis and a folder without Flink, for experiments with their own jobs. */
+/**
+ * A broker, a Redis server and a folder, without Flink, for experiments that run their own jobs.
+ */
 public final class EmbeddedServices implements AutoCloseable {
   private final TemporaryFolder folder;
   private final EmbeddedKafka kafka;

@@ -24,7 +24,8 @@ final class FlinkRpc {
   private FlinkRpc() {}
 
   /**
-   * Loads it from the unpacked jar, or like Flink if there is none, as in unit tests.
+   * Loads the RPC system from the unpacked jar. If there is none, as in unit tests, loads it as
+   * Flink does.
    *
    * @param settings settings that define the folder into which Flink unpacks it
    */

@@ -21,9 +21,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The agents that watch interfaces of this host for this process: each is a child process {@code
- * tapline-agent}, which has a lease like any other host's. An agent that dies is restarted, and its
- * queries resume. Thread-safe.
+ * The agents that capture on this host's interfaces for this process: each is a child process
+ * {@code tapline-agent}, which has a lease like any other host's agent. An agent that dies is
+ * restarted, and its queries resume. Thread-safe.
  */
 public final class LocalAgents implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LocalAgents.class);
@@ -37,15 +37,15 @@ public final class LocalAgents implements AutoCloseable {
 
   private static final long LONGEST_PAUSE_MS = 10_000;
 
-  /** An agent that ran for this long did not die from its start options. */
+  /** Minimum run time after which an agent's start options can't be the reason for its death. */
   private static final long HEALTHY_NS = 30_000_000_000L;
 
   /**
    * The options of every agent.
    *
    * @param program tapline-agent, in the same folder as its monitor
-   * @param networkInterface interface that they watch; empty for taps alone
-   * @param taps taps of interfaces that they watch in addition to it
+   * @param networkInterface interface that they capture on; empty for taps alone
+   * @param taps taps of interfaces that they capture on in addition to it
    * @param plugins plug-ins for the monitor to load
    * @param kafkaTls TLS files for the monitor's connections to brokers; none for unencrypted
    *     connections
@@ -91,7 +91,7 @@ public final class LocalAgents implements AutoCloseable {
       this.name = name;
     }
 
-    /** Starts the process. Guarded by the agents. */
+    /** Starts the process. REQUIRES: the caller holds the lock of the {@link LocalAgents}. */
     void launch() throws IOException {
       ProcessBuilder builder = new ProcessBuilder().redirectErrorStream(true);
       process = ChildProcesses.start(builder, settings.command(name, port));
@@ -128,8 +128,8 @@ public final class LocalAgents implements AutoCloseable {
   }
 
   /**
-   * Returns the agents' names for this number of concurrent queries: local-0, and others once it is
-   * full.
+   * Returns the names of the agents that this number of concurrent queries needs, beginning with
+   * local-0.
    */
   public static List<String> names(int maxQueries) {
     int queriesPerMonitor = PartPlans.QUERIES_PER_MONITOR;

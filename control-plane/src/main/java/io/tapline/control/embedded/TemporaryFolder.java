@@ -17,8 +17,8 @@ import org.slf4j.LoggerFactory;
 /**
  * A folder for this process's files: {@code $TMPDIR/tapline-<pid>-<start>-<namespace>-<random>}.
  *
- * <p>A killed process can't remove its folder; the next one does, since the name shows whether its
- * owner is gone. The name contains the start of the process, in clock ticks since boot, because
+ * <p>A killed process can't remove its folder. The next process does, since the name shows whether
+ * its owner is gone. The name contains the start of the process, in clock ticks since boot, because
  * process IDs are reused (a time of day would move with the clock), and the process namespace,
  * because another container's process may have the same ID.
  */
@@ -62,8 +62,8 @@ final class TemporaryFolder implements AutoCloseable {
   }
 
   /**
-   * Creates a folder in memory, for a few MiB that are often synced, which takes no time there.
-   * Returns empty if this host has no such folder.
+   * Creates a folder in memory, where syncing takes no time, for a few MiB that are synced often.
+   * Returns empty if this host has no file system for it.
    */
   static Optional<TemporaryFolder> createInMemory() {
     try {

@@ -78,7 +78,7 @@ public final class FlinkSession implements JobCluster {
    * Uploads the job's jar.
    *
    * @param address address of the job manager, {@code http://host:8081}
-   * @param tls TLS files, if not plain HTTP
+   * @param tls TLS files; none for plain HTTP
    * @param jar jar of the job and of all Tapline classes that it needs
    * @param checkpoints URI of a folder that the cluster's hosts share; empty for the job manager's
    *     memory
@@ -155,7 +155,7 @@ public final class FlinkSession implements JobCluster {
     }
   }
 
-  /** A definite response that a retry would not change. */
+  /** Thrown when the job manager rejects a job, which a retry would not change. */
   private static final class DefiniteRefusal extends IOException {
     private static final long serialVersionUID = 1L;
 

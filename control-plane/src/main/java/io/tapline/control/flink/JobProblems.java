@@ -58,8 +58,8 @@ final class JobProblems {
   }
 
   /**
-   * Returns the problem that keeps a job from working; empty if there is none, or none for long
-   * yet.
+   * Returns the problem that keeps a job from working; empty if there is none, or if it has not
+   * lasted long yet.
    */
   String of(String job) {
     JobProblem hindrance = known.get(job);

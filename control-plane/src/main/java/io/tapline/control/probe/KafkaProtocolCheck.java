@@ -27,9 +27,7 @@ final class KafkaProtocolCheck implements ProtocolCheck {
   private static final int HEADER_BYTES = 10;
   private static final int MAX_RESPONSE_BYTES = 1 << 16;
 
-  /**
-   * No broker has a mechanism of this name, so the broker responds with the list of its mechanisms.
-   */
+  /** A mechanism that no broker has, so that a broker responds with the list of its mechanisms. */
   private static final byte[] NO_MECHANISM = "NONE".getBytes(StandardCharsets.US_ASCII);
 
   @Override

@@ -20,7 +20,7 @@ record Probe(Address address, TlsFiles tls, String service, ProtocolCheck questi
   private static final Duration FOR_TLS = Duration.ofMillis(400);
 
   /**
-   * Queries the server.
+   * Checks the server.
    *
    * @throws Fault for any reason that the server can't be used
    */
@@ -45,7 +45,7 @@ record Probe(Address address, TlsFiles tls, String service, ProtocolCheck questi
     }
   }
 
-  /** Asks again, for the rest of the time, in case the server is busy. */
+  /** Checks once more, with the rest of the time, in case the server is busy. */
   private void retry(Deadline deadline) throws Fault {
     try {
       check(deadline);

@@ -7,9 +7,9 @@ import java.net.ProtocolException;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Checks that a server is a Redis that accepts this login.
+ * Checks that a server is a Redis server that accepts this login.
  *
- * @param login no login if it should require none
+ * @param login no login if the server should require none
  */
 record RedisProtocolCheck(Login login) implements ProtocolCheck {
   @Override

@@ -16,7 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Rejects servers that can't be used, with the reason and within three seconds: all are asked in
+ * Rejects servers that can't be used, with the reason and within three seconds: all are checked in
  * parallel. One usable broker of several is sufficient.
  */
 public final class ServerCheck {
@@ -54,7 +54,7 @@ public final class ServerCheck {
   private ServerCheck() {}
 
   /**
-   * Asks the servers.
+   * Checks the servers.
    *
    * @throws PipelineException with one line per server that can't be used
    */

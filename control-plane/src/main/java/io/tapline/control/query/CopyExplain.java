@@ -12,8 +12,8 @@ public final class CopyExplain {
   private CopyExplain() {}
 
   /**
-   * Returns lines that say how the query's monitors know the ports of packets, and which copies
-   * have a separate queue; empty for other queries, and if the format is unknown.
+   * Returns lines that explain how the query's monitors determine the ports of packets, and which
+   * copies have a separate queue; empty for other queries, and if the format is unknown.
    */
   public static String text(Plan plan, Optional<CopyFormat> format) {
     return format

@@ -14,10 +14,10 @@ import java.util.function.ToLongFunction;
 import java.util.stream.StreamSupport;
 
 /**
- * Finds events of one kind in the log of a query's events by time. It reads each entry once to
- * index it; a search then reads a limited number of pages, regardless of the log's length.
- * Thread-safe. Calls may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis
- * can't be reached.
+ * Finds events of one kind by time in the log of a query's events. Reads each entry once to index
+ * it; a search then reads a limited number of pages, regardless of the log's length. Thread-safe.
+ * Calls may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be
+ * reached.
  */
 final class EventIndex {
   /** Maximum number of pages that a search reads; it leaves out the earlier ones. */
@@ -31,7 +31,7 @@ final class EventIndex {
   /**
    * A kind of event, and the time that each one took.
    *
-   * @param includes selects its events among all of the log
+   * @param includes selects the events of this kind in the log
    */
   record Kind(
       Predicate<JsonNode> includes,

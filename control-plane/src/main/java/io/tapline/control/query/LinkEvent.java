@@ -10,7 +10,7 @@ import java.util.OptionalLong;
  * @param query ID of the query; empty if the caller may only see its own flows
  * @param processor index of the trigger in PROCESS
  * @param port empty if the tap shows all ports of the switch as one
- * @param side {@code arrivals} or {@code departures}; empty if the tap does not say
+ * @param side {@code arrivals} or {@code departures}; empty if the tap does not specify it
  * @param neighbour the switch or host at the other end; empty if unknown
  * @param seenNs time at which the monitor found the condition true, by its clock
  * @param fields fields of the parser {@code trigger}

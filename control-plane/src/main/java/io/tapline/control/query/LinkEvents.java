@@ -23,8 +23,8 @@ import java.util.stream.IntStream;
 import java.util.stream.StreamSupport;
 
 /**
- * Reads the events of triggers of {@code link_load} from the logs of queries. Thread-safe. Every
- * call may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
+ * Reads the events of {@code link_load} triggers from the logs of queries. Thread-safe. Every call
+ * may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
  */
 public final class LinkEvents {
   private static final String PARSER = "link_load";
@@ -34,7 +34,7 @@ public final class LinkEvents {
           LinkEvents::timeNs,
           LinkEvents::timeNs);
 
-  /** A group's text has the names and values of its fields. */
+  /** The name and value of a field in a group's text. */
   private static final Pattern NAMED = Pattern.compile("(?:^| )(switch|port|side)=(\\S*)");
 
   /** An absent value in a group's text. */
@@ -130,7 +130,7 @@ public final class LinkEvents {
     return latest.found();
   }
 
-  /** Returns the numbers of the query's triggers of {@code link_load}. */
+  /** Returns the numbers of the query's {@code link_load} triggers. */
   private Set<Integer> triggers(String query) {
     JsonNode processors =
         queries.plan(query).orElseGet(MAPPER::createObjectNode).path("processors");
@@ -189,7 +189,7 @@ public final class LinkEvents {
     return own.isEmpty() ? Optional.empty() : Optional.of(event.restrictedTo(own));
   }
 
-  /** Returns nothing if the event names no switch. */
+  /** Parses an event; returns empty if the event names no switch. */
   private static Optional<LinkEvent> event(String query, JsonNode event, PortNames ports) {
     JsonNode fields = event.path("fields");
     JsonNode tuple = json(fields.path("tuple"));

@@ -8,8 +8,9 @@ import java.time.format.DateTimeFormatter;
 import java.util.Locale;
 
 /**
- * Prints events as they arrive: as JSON lines for programs, or one line per event for people: at
- * most {@link #MAX_LINES} a second, followed by a line with the number of omitted events.
+ * Prints events as they arrive: as JSON lines for programs, or one line per event for people.
+ * Prints at most {@link #MAX_LINES} lines a second for people, and then the number of omitted
+ * events.
  */
 public final class EventPrinter {
   static final int MAX_LINES = 20;

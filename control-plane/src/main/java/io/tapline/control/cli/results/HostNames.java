@@ -25,12 +25,12 @@ public final class HostNames {
     }
   }
 
-  /** Returns names like "app1". */
+  /** Returns an instance that shows names like "app1". */
   public static HostNames instead(Inventory inventory) {
     return new HostNames(inventory, false);
   }
 
-  /** Returns names like "app1 10.20.0.21". */
+  /** Returns an instance that shows names like "app1 10.20.0.21". */
   public static HostNames withInventory(Inventory inventory) {
     return new HostNames(inventory, true);
   }

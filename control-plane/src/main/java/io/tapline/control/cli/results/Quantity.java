@@ -19,7 +19,7 @@ record Quantity(String unit, double divisor) {
   private static final List<Quantity> BYTES =
       List.of(new Quantity("GB", 1e9), new Quantity("MB", 1e6), new Quantity("kB", 1e3));
 
-  /** A unit is used if the largest number, in that unit, is at least this. */
+  /** Minimum value that the largest number must have in a unit for the unit to be used. */
   private static final double ENOUGH = 10;
 
   /**

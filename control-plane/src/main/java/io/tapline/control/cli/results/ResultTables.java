@@ -157,7 +157,7 @@ public final class ResultTables {
     return table;
   }
 
-  /** Returns the numbers that an aggregate shows in addition to its value. */
+  /** Returns the names of the numbers that an aggregate shows in addition to its value. */
   private static List<String> details(WindowResult window) {
     return rows(window)
         .flatMap(row -> row.path("details").propertyStream())
@@ -168,7 +168,7 @@ public final class ResultTables {
   }
 
   /**
-   * Returns the counts, apart from the value, that any row has; tuples without a value are rare.
+   * Returns the names of the counts that are above 0 in any row; tuples without a value are rare.
    */
   private static List<String> extras(WindowResult window) {
     return EXTRA_FIELDS.stream()

@@ -25,8 +25,8 @@ import java.util.stream.IntStream;
 
 /**
  * Prints tuples as tables, one per parser. A table is printed when it has {@value #ROWS} rows,
- * which bounds memory and gives a reader results before the end; columns and widths are those of
- * its rows.
+ * which bounds memory and gives a reader results before the end; its columns and their widths are
+ * chosen from its rows.
  */
 public final class TupleTables {
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -55,7 +55,7 @@ public final class TupleTables {
     console.flush();
   }
 
-  /** Prints the numbers of tuples. REQUIRES: all tuples were printed. */
+  /** Prints the number of tuples of each parser. REQUIRES: all tuples were printed. */
   public void printTotals() {
     tables.values().forEach(ParserTable::total);
   }

@@ -1,2 +1,2 @@
-/** The rows of queries as tables for people. */
+/** Formats query results as tables for people. */
 package io.tapline.control.cli.results;

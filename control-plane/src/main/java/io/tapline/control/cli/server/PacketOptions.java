@@ -83,7 +83,7 @@ final class PacketOptions {
     return taps.taps();
   }
 
-  /** Returns true if agents of this host watch its interfaces. */
+  /** Returns true if agents of this host capture on its interfaces. */
   boolean isLocal() {
     return networkInterface().isPresent() || taps().stream().anyMatch(tap -> !tap.file());
   }

@@ -1,10 +1,10 @@
 package io.tapline.control.cli.testbed;
 
-/** The way in which a testbed's switches deliver copies to a host. */
+/** The kind of port through which a testbed's switches deliver copies to a host. */
 enum MirrorPort {
   /** A network device. */
   VETH("veth"),
-  /** Shared memory of DPDK. */
+  /** DPDK shared memory. */
   MEMIF("memif");
 
   private final String flag;
