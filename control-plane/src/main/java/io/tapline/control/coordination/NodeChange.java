@@ -4,12 +4,15 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A change of a node in ZooKeeper.
+ * A change to a ZooKeeper node.
  *
- * @param bytes its new data; empty if it is deleted
+ * @param bytes the node's new data; empty if the node is deleted
  */
 record NodeChange(Kind kind, String path, byte[] bytes) {
-  /** Keeps a transaction below ZooKeeper's limit for a request, slightly more than a million. */
+  /**
+   * Maximum bytes of a transaction, below ZooKeeper's limit of slightly more than a million per
+   * request.
+   */
   private static final int MAX_BYTES = 500_000;
 
   /** Bytes of a change in a request, in addition to its path and data. */

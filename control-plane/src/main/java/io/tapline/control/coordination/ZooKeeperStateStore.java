@@ -82,7 +82,9 @@ public final class ZooKeeperStateStore implements StateStore {
     }
   }
 
-  /** Makes all changes or none. Their size is limited: see {@link NodeChange#transactions}. */
+  /**
+   * Makes all changes or none. Their total size is limited: see {@link NodeChange#transactions}.
+   */
   void change(List<NodeChange> changes) throws IOException {
     try {
       CuratorOp[] writes = new CuratorOp[changes.size()];
@@ -172,7 +174,7 @@ public final class ZooKeeperStateStore implements StateStore {
     return new ZooKeeperWatchStore(this);
   }
 
-  /** Returns the hosts whose agents had a lease and were not forgotten. */
+  /** Returns the hosts whose agents had a lease and have not been removed. */
   public List<String> agents() throws IOException {
     return children(AGENTS);
   }
@@ -197,7 +199,7 @@ public final class ZooKeeperStateStore implements StateStore {
     }
   }
 
-  /** The connection belongs to the {@link Leadership}. */
+  /** Does nothing: {@link Leadership} owns the connection. */
   @Override
   public void close() {}
 }

@@ -18,7 +18,10 @@ import java.util.Set;
 final class ZooKeeperWatchStore implements WatchStore {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  /** Terms are milliseconds since the epoch: numbers of alerts become microseconds. */
+  /**
+   * Size of each term's range of alert numbers. Terms are milliseconds since the epoch, so alert
+   * numbers are microseconds.
+   */
   private static final long ALERTS_PER_TERM = 1_000;
 
   private static final String HEARD = ZooKeeperStateStore.HEARD;
@@ -75,7 +78,7 @@ final class ZooKeeperWatchStore implements WatchStore {
       try {
         removeUnfinished();
       } catch (IOException later) {
-        // The next leader removes them.
+        // The next leader removes the new records.
         e.addSuppressed(later);
       }
       throw e;

@@ -33,9 +33,10 @@ public interface WatchStore {
   }
 
   /**
-   * Stores several records. Stores all new ones, or none of them.
+   * Stores several records: all of the new ones, or none of them.
    *
-   * @throws IOException as {@link #put}; some of the previous records may have been replaced
+   * @throws IOException if they can't be stored, or another control plane leads; some of the
+   *     previous records may have been replaced
    */
   void putAll(List<WatchRecord> watches) throws IOException;
 
@@ -53,7 +54,7 @@ public interface WatchStore {
   /** Stores the time of each node's last contact, by name, in nanoseconds since the epoch. */
   void putLastHeard(Map<String, Long> heardNs) throws IOException;
 
-  /** Returns what {@link #putLastHeard} stored last. */
+  /** Returns the times that {@link #putLastHeard} stored last. */
   Map<String, Long> lastHeard() throws IOException;
 
   /** Store of a control plane whose watches end with it. */

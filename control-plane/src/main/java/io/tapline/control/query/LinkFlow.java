@@ -29,7 +29,7 @@ public record LinkFlow(
   /** {@code 10.0.0.1:40000-10.0.0.2:80/tcp}, IPv6 addresses in brackets. */
   private static final Pattern NAME = Pattern.compile(END + "-" + END + "/([a-z0-9]+)");
 
-  /** Reads a row of the field {@code flows}; nothing if it is not one. */
+  /** Parses a row of the field {@code flows}; returns empty if it is not a flow. */
   static Optional<LinkFlow> of(JsonNode row) {
     Matcher name = NAME.matcher(row.path(0).asText());
     if (!name.matches()) {

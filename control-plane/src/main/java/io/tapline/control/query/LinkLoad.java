@@ -3,7 +3,7 @@ package io.tapline.control.query;
 import java.util.OptionalDouble;
 
 /**
- * A load of a link in one window of a query.
+ * A link's load in one window of a query.
  *
  * @param query ID of the query
  * @param state state of the query
@@ -26,7 +26,7 @@ public record LinkLoad(
     OptionalDouble value,
     boolean partial) {
 
-  /** Returns true if both are the same figure, possibly for different windows. */
+  /** Returns true if both are of the same statistic and field, possibly in different windows. */
   boolean isSameFigure(LinkLoad otherLoad) {
     return statistic.equals(otherLoad.statistic) && field.equals(otherLoad.field);
   }

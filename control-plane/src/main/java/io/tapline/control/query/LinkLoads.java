@@ -13,8 +13,8 @@ import java.util.TreeMap;
 import java.util.function.Predicate;
 
 /**
- * Reads the loads of links from the latest windows of queries that run {@code link_load}. Every
- * call may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
+ * Reads link loads from the latest windows of queries that run {@code link_load}. Every call may
+ * throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
  */
 public final class LinkLoads {
   private static final String PARSER = "link_load";
@@ -31,7 +31,7 @@ public final class LinkLoads {
   private static final Map<String, String> STATISTICS =
       Map.of("MAX", "max", "MIN", "min", "AVG", "avg");
 
-  /** The fields that identify a link. Groups by any other field are parts of links. */
+  /** The fields that identify a link. Groups by any other field cover only parts of links. */
   private static final Set<String> KEY = Set.of("switch", "port", "side");
 
   private final QueryService queries;
@@ -44,9 +44,9 @@ public final class LinkLoads {
    * A link, as its tap names it.
    *
    * @param port empty if the tap shows all ports of the switch as one
-   * @param side {@code arrivals} or {@code departures}; empty if the tap does not say
+   * @param side {@code arrivals} or {@code departures}; empty if the tap does not specify it
    * @param neighbour the switch or host at the other end; empty if unknown
-   * @param loads the latest of each field and statistic
+   * @param loads the latest load for each field and statistic
    */
   public record Link(
       String switchName, String port, String side, String neighbour, List<LinkLoad> loads) {
@@ -153,7 +153,10 @@ public final class LinkLoads {
     return name.isTextual() ? name.asText() : "";
   }
 
-  /** Keeps the latest window of each figure. Tuples of taps without a switch show no link. */
+  /**
+   * Keeps the load of the latest window for each field and statistic. Ignores taps without a
+   * switch, which identify no link.
+   */
   private static void add(LinkLoad load, Place place, Map<Place, List<LinkLoad>> loads) {
     if (place.switchName().isEmpty()) {
       return;

@@ -28,7 +28,7 @@ import redis.clients.jedis.exceptions.JedisException;
  * removes the topic, job, user and monitors, even if it fails.
  *
  * <p>Its state only advances. Each state is stored, for the control plane that may have to resume
- * the query, before Redis has it. Thread-safe.
+ * the query, before it is written to Redis. Thread-safe.
  */
 final class Query {
   private static final Logger LOG = LoggerFactory.getLogger(Query.class);
@@ -150,8 +150,8 @@ final class Query {
   }
 
   /**
-   * Enters a state that nothing may rely on before it is stored; does nothing if the query is past
-   * it.
+   * Enters a state that must be stored before any component relies on it; does nothing if the query
+   * has already passed it.
    */
   private synchronized void advance(QueryState next) throws IOException {
     if (isBefore(next)) {
@@ -238,7 +238,7 @@ final class Query {
     return !unwritten;
   }
 
-  /** Writes everything again to a Redis that has lost it. */
+  /** Rewrites everything to a Redis server that has lost it. */
   synchronized void rewrite() {
     environment.store().add(info, plan);
   }

@@ -8,7 +8,8 @@ import java.util.List;
  * A query.
  *
  * @param id the query's ID in every component
- * @param text the formatted query
+ * @param submittedNs wall-clock time of the submission, in nanoseconds since the epoch, like the
+ *     next two times, which are 0 until they occur
  * @param submittedNs time of the submission by the wall clock, in nanoseconds since the epoch, as
  *     are the next two times; 0 if there is none yet
  * @param error reason for its failure; empty otherwise
@@ -32,7 +33,7 @@ public record QueryInfo(
     return new QueryInfo(id, text, QueryState.SUBMITTED, WallClock.nowNs(), 0, 0, "", notes);
   }
 
-  /** Returns a copy in another state; a start or end has the current time. */
+  /** Returns a copy in another state; records the current time as that of a start or an end. */
   QueryInfo in(QueryState next, String nextError) {
     long now = WallClock.nowNs();
     return new QueryInfo(

@@ -30,7 +30,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * One query's monitors, on this host or on those of agents: starts and ends them, and chooses the
+ * One query's monitors, on this host or on agents' hosts: starts and ends them, and chooses the
  * agents' hosts. Thread-safe.
  */
 final class QueryMonitors implements PartPlacement {
@@ -57,8 +57,9 @@ final class QueryMonitors implements PartPlacement {
   }
 
   /**
-   * Starts the monitors, unless the query has already been asked to stop. Those that an earlier
-   * control plane started have already seen packets: they are taken over, and then asked to end.
+   * Starts the monitors, unless the query has already been asked to stop. Monitors that an earlier
+   * control plane started have already seen packets: they are taken over even then, and asked to
+   * end.
    *
    * @param job progress of the stream job, for {@code SAMPLE auto}
    * @param onCapturing called once all monitors capture, and again after a part has moved to
@@ -179,7 +180,10 @@ final class QueryMonitors implements PartPlacement {
     }
   }
 
-  /** An agent of this host captures its own interface, regardless of mirroring. */
+  /**
+   * Returns the packets that each host counts; empty for agents of this host, which capture on its
+   * own interface, regardless of mirroring.
+   */
   @Override
   public Optional<Map<String, Match>> current() {
     return start.source().local() ? Optional.empty() : environment.placements().parts(query.id());

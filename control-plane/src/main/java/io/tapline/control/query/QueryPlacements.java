@@ -48,12 +48,12 @@ final class QueryPlacements {
   private NetworkState state;
   private NetworkAdapter adapter;
 
-  /** Placements in this network; without a network, nothing is ever placed. */
+  /** Creates placements in this network; without a network, nothing is ever placed. */
   QueryPlacements(Optional<Network> network) {
     this(network, SwitchPorts.NONE, TIMEOUT);
   }
 
-  /** Placements in this network, with queues that switches can copy. */
+  /** Creates placements in this network, where switches can copy the queues of these ports. */
   QueryPlacements(Optional<Network> network, SwitchPorts ports) {
     this(network, ports, TIMEOUT);
   }
@@ -141,7 +141,7 @@ final class QueryPlacements {
   /**
    * Lets switches copy queues of a query to another host. {@link #mirror} updates the switches.
    *
-   * @param queues queues that they copy to one host
+   * @param queues queues that switches copy to one host
    * @param free the hosts that may be used
    * @return the queues with their new host and marks; empty if nothing changed since no host sees
    *     both sides of all of them, or switches do not copy all of them
@@ -236,7 +236,7 @@ final class QueryPlacements {
 
   /**
    * Takes a host out of use: each query of its monitor moves to another monitor that does not have
-   * it yet. Changes nothing if that is impossible. {@link #mirror} updates the switches.
+   * the query yet. Changes nothing if that is impossible. {@link #mirror} updates the switches.
    *
    * @param up the hosts that may be used
    */
@@ -326,8 +326,8 @@ final class QueryPlacements {
   }
 
   /**
-   * Returns true if switches mirror what queries need; their monitors then run where the placement
-   * put them.
+   * Returns true if switches mirror what queries need; monitors then run where the placement put
+   * them.
    */
   synchronized boolean mirrors() {
     return adapter != null;

@@ -90,10 +90,10 @@ public final class QueryPlanner {
   public record Preview(CompileResult result, Optional<NetworkPlan> placement) {}
 
   /**
-   * Compiles without running.
+   * Compiles a query without running it.
    *
    * @param source source that the query would read, if it can be submitted
-   * @throws PipelineException if Kafka can't say which topics of its alerts exist
+   * @throws PipelineException if Kafka does not report which of the query's alert topics exist
    */
   public Preview preview(String text, Rights rights, Optional<Source> source)
       throws PipelineException {
@@ -159,8 +159,8 @@ public final class QueryPlanner {
    *
    * @param plan the plan with the hosts and marks of the queues that switches copy, or with the
    *     collectors of their traffic
-   * @param refusal reason why they can't copy; empty if they can
-   * @param copied true if they copy anything
+   * @param refusal reason why switches can't copy; empty if they can
+   * @param copied true if switches copy anything
    */
   private record CopyPlan(Plan plan, String refusal, boolean copied) {}
 
@@ -188,7 +188,10 @@ public final class QueryPlanner {
     QueryPlacements.Copies place(String query, List<Queue> queues, Set<String> hosts);
   }
 
-  /** Returns the query with the queues placed that no tap shows; empty if switches copy none. */
+  /**
+   * Returns the query with placements for the queues that no tap shows; empty if switches copy
+   * none.
+   */
   private Optional<CopyPlan> queues(Plan plan, Source source, CopyReservation copying) {
     Optional<AgentRegistry> hosts = source.networkHosts().filter(ignored -> placements.mirrors());
     List<Queue> untapped =
@@ -224,7 +227,7 @@ public final class QueryPlanner {
   /**
    * Returns a compiler for one owner's triggers on packets. It does not choose their hosts.
    *
-   * @param clauses their query without PROCESS
+   * @param clauses the triggers' query without PROCESS
    */
   public TriggerCompiler triggerCompiler(String clauses, Source source, Rights rights) {
     Compiler.Options options =

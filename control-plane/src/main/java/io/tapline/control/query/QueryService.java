@@ -117,7 +117,7 @@ public final class QueryService implements AutoCloseable {
     return events;
   }
 
-  /** Returns the planner, which explains texts. */
+  /** Returns the planner, which explains queries. */
   public QueryPlanner planner() {
     return planner;
   }
@@ -136,7 +136,7 @@ public final class QueryService implements AutoCloseable {
    * Compiles a query and starts it.
    *
    * @return its ID, with which {@link #find} returns its state
-   * @throws PipelineException if Kafka can't say which topics of its alerts exist
+   * @throws PipelineException if Kafka does not report which of the query's alert topics exist
    */
   public String submit(String text, Source source, ProgressListener progress)
       throws QueryRejected, TooManyQueries, PipelineException {
@@ -160,8 +160,8 @@ public final class QueryService implements AutoCloseable {
   }
 
   /**
-   * Reserves the network's resources again for the queries that an earlier control plane left. Call
-   * it before switches are updated.
+   * Reserves the network's resources again for the queries that an earlier control plane left.
+   * REQUIRES: switches have not been updated yet.
    */
   public void restorePlaces(List<QueryRecord> left) {
     for (QueryRecord record : left) {
@@ -299,7 +299,7 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
-  /** Removes the rules and logs the last events first: a query seen as ended has neither. */
+  /** Removes the rules and logs the last events before users see that the query has ended. */
   private void ended(Query query, QueryState state, String error) {
     placements.release(query.id());
     drainEvents();
@@ -314,7 +314,10 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
-  /** The store is not used after the end has completed: {@link #close} may be waiting for that. */
+  /**
+   * Completes a query's end. Does not use the store afterwards: {@link #close} may be waiting for
+   * the end.
+   */
   private void end(Query query) {
     boolean wasWritten = awaitWritten(query);
     try {
@@ -417,7 +420,7 @@ public final class QueryService implements AutoCloseable {
     return query != null ? Optional.of(query.plan()) : store.plan(id);
   }
 
-  /** Sets the triggers of a running query: {@code QueryMonitor.triggers}. */
+  /** Sets the triggers of a running query, as {@code QueryMonitor.triggers} describes. */
   public void triggers(String id, TriggerSet set, Consumer<MonitorStatus.Triggers> responses) {
     Optional.ofNullable(running.get(id)).ifPresent(query -> query.triggers(set, responses));
   }
@@ -444,7 +447,7 @@ public final class QueryService implements AutoCloseable {
     return backend.hostBrokers();
   }
 
-  /** Returns how the monitor of a host logs in there; no login if brokers require none. */
+  /** Returns the login of a host's monitor at these brokers; no login if they require none. */
   public Login hostLogin(String host) {
     return backend.access().hostLogin(host);
   }
@@ -464,7 +467,7 @@ public final class QueryService implements AutoCloseable {
     return environment.fileMonitors().get();
   }
 
-  /** Stops every query and waits until all have ended; accepts none from now on. */
+  /** Stops every query and waits until all have ended. Rejects new queries from then on. */
   public void stopAll() {
     List<Query> all;
     synchronized (this) {
@@ -476,7 +479,7 @@ public final class QueryService implements AutoCloseable {
     all.forEach(query -> query.end().join());
   }
 
-  /** Leaves all queries to another control plane; accepts no more from now on. */
+  /** Leaves all queries to another control plane, and rejects new ones from then on. */
   public synchronized void detach() {
     closed = true;
     detached = true;

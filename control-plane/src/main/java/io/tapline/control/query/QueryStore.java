@@ -74,7 +74,7 @@ public final class QueryStore implements AutoCloseable {
     return "tapline:query:" + id;
   }
 
-  /** Returns the users and rights in Redis. */
+  /** Returns the manager of jobs' users and functions in Redis. */
   public RedisAccess access() {
     return access;
   }

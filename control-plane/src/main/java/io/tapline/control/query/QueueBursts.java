@@ -12,8 +12,8 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
- * Reads the bursts of queues from the logs of queries' events. Thread-safe. Every call may throw a
- * {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
+ * Reads queue bursts from the logs of queries' events. Thread-safe. Every call may throw a {@link
+ * redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
  */
 public final class QueueBursts {
   /** A queue that packets report (INT): SWITCH-ID:PORT[.QUEUE-ID]. */

@@ -52,12 +52,12 @@ final class RunComponents {
   private static final long CANCEL_SECONDS = 20;
 
   /**
-   * Monitors of interfaces send something several times a second; monitors of captures may stay
-   * silent.
+   * Time after which the job treats a live query's monitor as silent: such a monitor sends
+   * something several times a second. Monitors of captures may stay silent.
    */
   private static final Duration SILENCE = Duration.ofSeconds(30);
 
-  /** Up to this many running queries, jobs are checkpointed every second. */
+  /** Number of running queries up to which jobs are checkpointed every second. */
   private static final int QUERIES_PER_CHECKPOINT = 12;
 
   private static final int MAX_CHECKPOINT_INTERVALS = 30;
@@ -114,10 +114,10 @@ final class RunComponents {
   }
 
   /**
-   * The cost of a checkpoint does not depend on the job's load: a hundred jobs with one checkpoint
-   * per second would take half a core. The interval grows with the square of their number, which
-   * keeps all jobs together below twenty checkpoints a second. With a longer interval, more records
-   * are reread after a failure.
+   * Returns the interval of a job's checkpoints. The cost of a checkpoint does not depend on the
+   * job's load: a hundred jobs with one checkpoint per second would take half a core. The interval
+   * grows with the square of the number of queries, which keeps all jobs together below twenty
+   * checkpoints a second. With a longer interval, more records are reread after a failure.
    */
   static Duration checkpointInterval(int queries) {
     int dozens = 1 + queries / QUERIES_PER_CHECKPOINT;
@@ -326,8 +326,9 @@ final class RunComponents {
   }
 
   /**
-   * Flink removes the checkpoints of an ended job, but not their folders. Does not delete
-   * checkpoints that are not in files, or that this host can't access.
+   * Deletes the folder of the job's checkpoints: Flink removes the checkpoints of an ended job, but
+   * not their folders. Does not delete checkpoints that are not in files, or that this host can't
+   * access.
    */
   private void deleteCheckpoints() {
     if (!checkpoints().startsWith("file:")) {

@@ -41,7 +41,7 @@ import org.slf4j.LoggerFactory;
 final class Agent {
   private static final Logger LOG = LoggerFactory.getLogger(Agent.class);
 
-  /** In this protocol, plans and statuses are messages (schema/agent.proto). */
+  /** First protocol version in which plans and statuses are messages (schema/agent.proto). */
   private static final int PROTOCOL = 1;
 
   private final String name;
@@ -79,7 +79,9 @@ final class Agent {
     return stream != null;
   }
 
-  /** Returns true if a disconnected agent without assignments can be forgotten. */
+  /**
+   * Returns true if the agent is disconnected and has no assignments, so that it can be evicted.
+   */
   boolean idle() {
     return stream == null && assigned.isEmpty();
   }
@@ -90,7 +92,7 @@ final class Agent {
         && Long.compareUnsigned(newHello.getIncarnation(), hello.getIncarnation()) < 0;
   }
 
-  /** Takes a lease: sends the agent its assignments, and asks it to end others. */
+  /** Grants a lease: sends the agent its assignments, and asks it to end others. */
   void lease(AgentHello newHello, LeaseStream newStream) {
     if (stream != null) {
       stream.fail(Status.ABORTED.withDescription("another stream has this agent's lease"));
@@ -203,8 +205,8 @@ final class Agent {
   /**
    * Requests the end of a query.
    *
-   * @param abandon true if the query's stream does not end with it: another host may take over, or
-   *     no component waits for it
+   * @param abandon true if the query's stream does not end with this assignment: another host may
+   *     take over, or no component waits for the end
    */
   private void sendEnd(String query, boolean abandon) {
     send(command().setEnd(EndCommand.newBuilder().setQuery(query).setAbandon(abandon)));
@@ -220,7 +222,9 @@ final class Agent {
     }
   }
 
-  /** Sends triggers, unless the agent is older than the command: it tests those of the plan. */
+  /**
+   * Sends triggers, unless the agent's version lacks the command: it then tests those of the plan.
+   */
   private void sendTriggers(List<TriggersCommand> commands) {
     if (hello.getChangesTriggers()) {
       commands.forEach(triggers -> send(command().setTriggers(triggers)));
@@ -308,7 +312,9 @@ final class Agent {
     }
   }
 
-  /** Returns the time to wait for a lost agent, longer if it has to find this control plane. */
+  /**
+   * Returns the time to wait for a disconnected agent, longer if it has to find this control plane.
+   */
   private long timeoutNs() {
     boolean looking = assigned.values().stream().anyMatch(Assigned::inherited);
     return options.disconnectAfter().toNanos() * (looking ? 3 : 1);

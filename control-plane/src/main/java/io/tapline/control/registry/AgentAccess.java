@@ -25,7 +25,7 @@ import java.util.regex.Pattern;
 import javax.net.ssl.SSLSession;
 
 /**
- * Decides which callers may have leases. Over TLS, those that present one of the tokens and, if
+ * Decides which callers may have leases: over TLS, those that present one of the tokens and, if
  * authorities for agents are configured, a certificate that names the host; on a trusted network
  * without TLS, every caller except other users of this host.
  */

@@ -44,7 +44,7 @@ public final class AgentRegistry implements Assignments, RouteObserver, AutoClos
    */
   private static final Pattern OTHER_USERS = Pattern.compile("control|monitor|broker|job-.*");
 
-  /** Maximum number of remembered names: more than a fat tree of 48 ports has hosts. */
+  /** Maximum number of remembered names: more than the hosts of a fat tree of 48-port switches. */
   private static final int MAX_AGENTS = 65_536;
 
   private static final int MAX_MESSAGE_BYTES = 1 << 20;
@@ -127,8 +127,8 @@ public final class AgentRegistry implements Assignments, RouteObserver, AutoClos
   }
 
   /**
-   * Adds agents that had leases with an earlier control plane: they count as lost until they
-   * connect.
+   * Adds agents that had leases with an earlier control plane: they count as disconnected until
+   * they connect.
    */
   public void expect(List<String> names) {
     onLoop(
@@ -278,7 +278,7 @@ public final class AgentRegistry implements Assignments, RouteObserver, AutoClos
     }
   }
 
-  /** Forgets agents without a lease, the longest lost first. */
+  /** Evicts agents without a lease, first those that disconnected longest ago. */
   private void makeRoom() {
     if (agents.size() >= MAX_AGENTS) {
       agents.values().stream()

@@ -25,10 +25,10 @@ import org.slf4j.LoggerFactory;
 final class AgentRoutes {
   private static final Logger LOG = LoggerFactory.getLogger(AgentRoutes.class);
 
-  /** Routes and ports in a command: messages to monitors have at most 192 KiB. */
+  /** Maximum number of routes and ports in a command: messages to monitors have at most 192 KiB. */
   private static final int MAX_PART = 4096;
 
-  /** A port takes the room of several routes. */
+  /** Number of routes that take as much room in a command as a port. */
   private static final int ROUTES_PER_PORT = 4;
 
   private final String agent;

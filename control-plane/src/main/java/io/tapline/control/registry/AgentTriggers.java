@@ -17,8 +17,8 @@ final class AgentTriggers {
   /**
    * The triggers of a query.
    *
-   * @param has triggers that the host has once it has executed all commands; null if unknown @param
-   *     repeated true if the complete version was sent because the host refused the changes
+   * @param has triggers that the host has once it has executed all commands; null if unknown
+   * @param repeated true if the complete version was sent because the host refused the changes
    */
   private record WantedTriggers(TriggerSet set, TriggerSet has, boolean repeated) {}
 
@@ -58,8 +58,8 @@ final class AgentTriggers {
   }
 
   /**
-   * Returns the commands after a refusal: all triggers if it was not the triggers' fault; none if
-   * the owner of the query has to decide.
+   * Returns the commands after a refusal: all triggers if they did not cause it; none if the owner
+   * of the query has to decide.
    */
   List<TriggersCommand> refused(int epoch, MonitorStatus.Triggers answer) {
     WantedTriggers known = wanted.get(answer.getQuery());

@@ -12,10 +12,13 @@ public interface LeaseListener {
    */
   void up(String agent, String multilog);
 
-  /** The agent no longer has a lease. */
+  /** The agent no longer has a lease: it is disconnected. */
   void lost(String agent);
 
-  /** The agent was lost long ago and is forgotten, because too many are remembered. */
+  /**
+   * The registry remembers its maximum number of agents and has evicted this one, which
+   * disconnected longest ago.
+   */
   void forgotten(String agent);
 
   /**

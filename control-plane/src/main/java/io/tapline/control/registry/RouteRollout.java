@@ -49,7 +49,7 @@ final class RouteRollout {
     check();
   }
 
-  /** Reports the confirmation once there is nothing left to wait for. */
+  /** Reports that the latest version is confirmed, once no host uses an earlier one. */
   void check() {
     if (confirmed != null && agents.stream().allMatch(agent -> agent.routes.isUpToDate())) {
       confirmed.run();

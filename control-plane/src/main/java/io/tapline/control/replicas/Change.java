@@ -5,7 +5,7 @@ package io.tapline.control.replicas;
  *
  * @param timeNs end of the window that caused it
  * @param servers number of servers after the change
- * @param pages number of pages that are now on more servers than the first
+ * @param pages number of pages that are now also on servers other than the first
  * @param reason explanation that users see
  */
 public record Change(long timeNs, int servers, int pages, String reason) {}

@@ -8,7 +8,7 @@
  *                            └─▶ PoolStore: the servers of each page, in Redis ─▶ nginx
  * </pre>
  *
- * It reads the results like any other client, so it may be started, ended or replaced while the
- * query runs.
+ * The manager reads the results like any other client, so it may be started, ended or replaced
+ * while the query runs.
  */
 package io.tapline.control.replicas;

@@ -86,7 +86,8 @@ final class Audit implements AutoCloseable {
   }
 
   /**
-   * Returns all such headers in their order: a proxy may add a separate header instead of an entry.
+   * Returns all X-Forwarded-For headers in their order: a proxy may add a separate header instead
+   * of an entry.
    */
   private static List<String> forwarded(Context ctx) {
     return Collections.list(ctx.req().getHeaders("X-Forwarded-For"));
@@ -102,7 +103,7 @@ final class Audit implements AutoCloseable {
     return word.toString();
   }
 
-  /** Logs the refusals that no later line has counted. */
+  /** Logs the number of refusals that no line has counted yet. */
   @Override
   public void close() {
     long unwritten = leftOut.getAndSet(0);

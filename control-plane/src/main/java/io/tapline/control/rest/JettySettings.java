@@ -37,7 +37,7 @@ final class JettySettings {
     SslContextFactory.Server files = new SslContextFactory.Server();
     files.setSslContext(tls);
     files.setIncludeProtocols("TLSv1.2", "TLSv1.3");
-    // Only ciphers with forward secrecy and authenticated encryption.
+    // Allows only ciphers with forward secrecy and authenticated encryption.
     files.setIncludeCipherSuites(
         "TLS_AES_.*", "TLS_CHACHA20_.*", "TLS_ECDHE_.*_GCM_.*", "TLS_ECDHE_.*_CHACHA20_.*");
     config.addConnector(

@@ -193,7 +193,10 @@ public final class EventHub implements LeaseListener, AutoCloseable {
         });
   }
 
-  /** If Redis does not permit this user to log, clients still get the events, but can't resume. */
+  /**
+   * Appends entries. If Redis does not permit this user to log, clients still get the events, but
+   * can't resume.
+   */
   private void appendIfAllowed(List<EventStore.Write> writes) {
     try {
       store.append(writes);

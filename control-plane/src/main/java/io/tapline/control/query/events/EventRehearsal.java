@@ -10,14 +10,14 @@ import java.util.List;
 
 /**
  * Events of a query that does not exist. Redis ignores them, so they leave no trace. A server that
- * has processed some does not delay its first real events by loading and interpreting classes,
+ * has processed such events does not delay its first real ones by loading and interpreting classes,
  * which takes 40 to 200 ms on a busy machine.
  */
 final class EventRehearsal {
-  /** The ID of the query. */
+  /** The nonexistent query's ID. */
   static final String QUERY = "";
 
-  /** More calls than Java interprets before it compiles a method. */
+  /** Number of batches: more than the calls that Java interprets before it compiles a method. */
   static final int BATCHES = 256;
 
   private static final ByteString ADDRESS = ByteString.copyFrom(new byte[] {127, 0, 0, 1});

@@ -22,8 +22,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One run of {@code tapline-monitor} over capture files: turns its lines into progress, and a
- * failure into one error.
+ * One run of {@code tapline-monitor} over capture files: parses its output lines as progress
+ * reports and maps any failure to one exception.
  */
 final class MonitorProcess {
   private static final Logger LOG = LoggerFactory.getLogger(MonitorProcess.class);

@@ -13,10 +13,14 @@ import java.util.List;
  *
  * <p>Hence never more than N are taken, even if parts fail. A part gets half of its even share of
  * the free packets; when none are free and a part refuses packets, the others return their
- * remainder. Packets that a failed part had not reported count as taken. Pure; not thread-safe.
+ * remainder. Packets that a failed part had not reported count as taken. Does no I/O; not
+ * thread-safe.
  */
 final class PacketPool {
-  /** A smaller grant is not worth a round trip, unless no more packets are free. */
+  /**
+   * Minimum size of a grant, unless fewer packets are free: a smaller one is not worth a round
+   * trip.
+   */
   private static final long MIN_GRANT = 100;
 
   /**
@@ -30,7 +34,8 @@ final class PacketPool {
    * A part's report.
    *
    * @param version version of the last grant that it received
-   * @param granted total granted to it since the query began, as {@code taken} is the total taken
+   * @param granted total granted to the part since the query began; {@code taken} is the total
+   *     taken
    * @param wanting true if few packets are left
    * @param refused true if it had to refuse a packet
    */
@@ -51,7 +56,7 @@ final class PacketPool {
   /**
    * Creates a pool whose parts already have these grants.
    *
-   * @param granted total by part; the taken share of it is unknown
+   * @param granted total granted to each part, of which an unknown share has been taken
    * @param version lower than all versions that these parts will receive
    */
   PacketPool(long limit, List<Long> granted, long version) {
@@ -84,7 +89,7 @@ final class PacketPool {
     return parts.get(part).granted;
   }
 
-  /** Returns true if all N packets are taken. */
+  /** Returns true if all N packets have been taken. */
   boolean used() {
     return parts.stream().mapToLong(part -> part.taken).sum() >= limit;
   }

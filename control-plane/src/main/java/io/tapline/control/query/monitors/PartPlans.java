@@ -116,7 +116,7 @@ public final class PartPlans {
 
   /**
    * Returns the plan with one monitor: that of the first agent with room, or else the last one,
-   * which will refuse the query. All agents watch the same interface.
+   * which will refuse the query. All agents capture on the same interface.
    */
   public static Plan local(Plan plan, AgentRegistry registry) {
     List<AgentState> agents = registry.states();

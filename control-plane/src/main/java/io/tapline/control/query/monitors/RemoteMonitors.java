@@ -298,7 +298,10 @@ public final class RemoteMonitors implements QueryMonitor {
     }
   }
 
-  /** Moves a part that measures queues to a host to which switches can copy both of their sides. */
+  /**
+   * Moves a part that measures queues to a host to which switches can copy both sides of these
+   * queues.
+   */
   private void moveQueues(RemotePart part, int epoch) {
     Optional<List<Queue>> moved =
         placement.moveQueues(part.plan().getQueuesList(), Set.copyOf(hosts()));
@@ -398,8 +401,8 @@ public final class RemoteMonitors implements QueryMonitor {
   }
 
   /**
-   * Parts that move before the action runs have a new epoch, for which their agents must be
-   * notified again.
+   * Returns the action for the parts that are ready now. Parts that move before the action runs
+   * have a new epoch, for which their agents must be notified again.
    */
   @Override
   public Runnable onMirrored() {
@@ -437,7 +440,9 @@ public final class RemoteMonitors implements QueryMonitor {
     last.whenComplete((none, fault) -> hosts().forEach(host -> registry.end(host, query)));
   }
 
-  /** Agents end everything that they still have of the query, even if they reconnect later. */
+  /**
+   * Makes agents end everything that they still have of the query, even if they reconnect later.
+   */
   @Override
   public void kill() {
     synchronized (parts) {

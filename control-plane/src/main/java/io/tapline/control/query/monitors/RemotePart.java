@@ -62,7 +62,7 @@ public final class RemotePart {
     return plan.getEpoch();
   }
 
-  /** Returns the packets of LIMIT Np granted to it since the query began. */
+  /** Returns the packets of LIMIT Np granted to this part since the query began. */
   long granted() {
     return Integer.toUnsignedLong(plan.getLimit().getPackets());
   }

@@ -36,7 +36,7 @@ final class SharedLimit {
    * Creates a limit for parts whose plans contain their grants.
    *
    * @param packets N of LIMIT Np
-   * @param version higher than all that an earlier control plane can have used
+   * @param version higher than all versions that an earlier control plane can have used
    */
   SharedLimit(long packets, List<RemotePart> parts, long version, Outlet outlet) {
     this.parts = parts;

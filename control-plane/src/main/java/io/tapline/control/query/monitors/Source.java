@@ -19,7 +19,7 @@ import java.util.Optional;
  *     empty for agents
  * @param speed replay speed of files: "max", or "1x" for the speed of the capture
  * @param hosts hosts whose agents capture; empty for files and taps
- * @param local true if those agents all watch the same interface of this host and one of them
+ * @param local true if those agents all capture on the same interface of this host and one of them
  *     serves a query; else each host has its own part
  */
 public record Source(

@@ -22,8 +22,8 @@ final class SamplingController {
   private static final double MAX_INCREASE = 1.5;
 
   /**
-   * Limited, since a single measurement may be wrong if a job is just starting or its host was
-   * suspended.
+   * Maximum factor of a decrease: a single measurement may be wrong if a job is just starting or
+   * its host was suspended.
    */
   private static final double MAX_DECREASE = 1.0 / 16;
 
@@ -64,7 +64,7 @@ final class SamplingController {
   /** Time in seconds within which the lag should return to the target. */
   private static final double HORIZON_SECONDS = 8;
 
-  /** A smaller relative change is not worth cutting a batch short. */
+  /** Minimum relative change: a smaller one is not worth cutting a batch short. */
   private static final double MIN_CHANGE = 0.015;
 
   private final double minRate;

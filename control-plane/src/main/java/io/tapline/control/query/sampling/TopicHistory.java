@@ -18,7 +18,7 @@ import java.util.Deque;
  * <p>Not thread-safe.
  */
 final class TopicHistory {
-  /** Bounds the history to about an hour. */
+  /** Maximum number of periods, about an hour. */
   private static final int MAX_PERIODS = 4096;
 
   /** The records between two measurements. */

@@ -45,9 +45,9 @@ public final class RedisAccess implements AutoCloseable {
           });
 
   /**
-   * Creates the access to a Redis.
+   * Creates an instance that manages the job users of one Redis server.
    *
-   * @param own login of the control plane; none if Redis requires none
+   * @param own login of the control plane; no login if Redis requires none
    * @param key key from which passwords are derived
    * @param pool connections with that login, owned by the caller
    */

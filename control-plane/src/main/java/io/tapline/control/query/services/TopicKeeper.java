@@ -24,7 +24,7 @@ public final class TopicKeeper implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(TopicKeeper.class);
   private static final long LONGEST_PERIOD_MS = 60_000;
 
-  /** Stands for the record count of a topic that no longer exists but still has ACLs. */
+  /** Record count of a topic that no longer exists but still has ACLs. */
   private static final long GONE = -1;
 
   /**

@@ -31,7 +31,10 @@ public record TopicPolicy(Duration keptAfterEnd, long liveBytes, Duration orphan
     return new TopicPolicy(keptAfterEnd, liveBytes, keptAfterEnd.plus(ORPHANED));
   }
 
-  /** Kafka deletes only whole segments, so {@code liveBytes} is divided into a few. */
+  /**
+   * Returns the size of a segment. Kafka deletes only whole segments, so {@code liveBytes} is
+   * divided into a few.
+   */
   long segmentBytes(boolean isLive) {
     return isLive ? Math.min(SEGMENT_BYTES, Math.max(1 << 20, liveBytes / 4)) : SEGMENT_BYTES;
   }

@@ -45,8 +45,8 @@ public final class TopicRights {
   private static final ScramMechanism SCRAM = ScramMechanism.SCRAM_SHA_256;
 
   /**
-   * The minimum that Kafka accepts: passwords are random, and every connection costs the
-   * iterations.
+   * Number of SCRAM iterations. This is the minimum that Kafka accepts: passwords are random, and
+   * every connection costs the iterations.
    */
   private static final int ITERATIONS = 4096;
 
@@ -64,14 +64,17 @@ public final class TopicRights {
   /**
    * The users of a query's topic.
    *
-   * @param monitors users that write it
+   * @param monitors users that write to the topic
    * @param alertTopics topics that its job may write
    */
   public record Users(Set<String> monitors, Set<String> alertTopics) {
     static final Users NONE = new Users(Set.of(), Set.of());
   }
 
-  /** Returns true if plans may write alerts to a topic: not to tuple topics or the brokers' own. */
+  /**
+   * Returns true if plans may write alerts to a topic, which excludes tuple topics and the brokers'
+   * own.
+   */
   public static boolean mayTakeAlerts(String topic) {
     return !topic.isEmpty() && !topic.startsWith("tapline.") && !topic.startsWith("__");
   }
@@ -245,7 +248,10 @@ public final class TopicRights {
     return admin.client().alterUserScramCredentials(List.of(alteration)).all();
   }
 
-  /** Returns null if brokers have no authorizer, which lets every client do everything. */
+  /**
+   * Waits for a response. Returns null if brokers have no authorizer, so that every client may do
+   * everything.
+   */
   private <T> T ifAuthorized(KafkaFuture<T> future, String action) throws PipelineException {
     try {
       return admin.await(future, action);

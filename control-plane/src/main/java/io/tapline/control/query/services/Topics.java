@@ -52,7 +52,7 @@ public final class Topics implements AutoCloseable {
     return topic.substring(PREFIX.length());
   }
 
-  /** Returns the rights on the topics. */
+  /** Returns the manager of the topics' ACLs. */
   TopicRights rights() {
     return rights;
   }
@@ -121,7 +121,7 @@ public final class Topics implements AutoCloseable {
     }
   }
 
-  /** Uses the brokers' default number of replicas. */
+  /** Returns the topic's definition, with the brokers' default number of replicas. */
   private NewTopic newTopic(WantedTopic wanted) throws PipelineException {
     List<Integer> available = wanted.leaders().isEmpty() ? List.of() : brokerIds();
     if (available.isEmpty() || !available.containsAll(wanted.leaders())) {

@@ -18,7 +18,10 @@ import java.util.List;
  * end it at any time.
  */
 final class EventStream {
-  /** Keeps proxies from closing the connection, and detects disconnected clients. */
+  /**
+   * Interval of keep-alive comments, which keep proxies from closing the connection and detect
+   * disconnected clients.
+   */
   private static final long KEEP_ALIVE_MS = 15_000;
 
   private final QueryService queries;
@@ -47,7 +50,7 @@ final class EventStream {
     this.ctx = ctx;
   }
 
-  /** Returns the query that it follows. */
+  /** Returns the query that the stream follows. */
   String query() {
     return query;
   }
@@ -122,8 +125,8 @@ final class EventStream {
   }
 
   /**
-   * Sends the events after the client's position: those that the feed does not have from Redis, the
-   * others from the feed.
+   * Sends the events after the client's position. Reads those that the feed does not have from
+   * Redis, and the others from the feed.
    */
   private void events(QueryFeed feed, QueryState state) throws IOException {
     List<EventEntry> latest = feed.eventsAfter(at.events());
@@ -156,8 +159,8 @@ final class EventStream {
   }
 
   /**
-   * Sends the windows after the client's position: those that the feed no longer has from Redis,
-   * the others from the feed.
+   * Sends the windows after the client's position. Reads those that the feed no longer has from
+   * Redis, and the others from the feed.
    */
   private void windows(QueryFeed.Update now) throws IOException {
     while (Entry.isBefore(at.window(), now.after()) && !ended) {

@@ -25,7 +25,7 @@ import redis.clients.jedis.exceptions.JedisException;
 /**
  * Follows queries for clients, each on a separate thread: a slow client does not delay the others.
  * Events are read once for all clients that follow a query. A stream ends when its query or its
- * client does, its token becomes invalid, or this is closed. Thread-safe.
+ * client does, its token becomes invalid, or this object is closed. Thread-safe.
  */
 public final class EventStreams implements AutoCloseable {
   /**

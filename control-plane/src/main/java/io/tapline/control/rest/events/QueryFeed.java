@@ -44,7 +44,7 @@ final class QueryFeed implements Runnable {
   /**
    * A snapshot.
    *
-   * @param query empty once the query is forgotten
+   * @param query empty once the query has been removed
    * @param after entry that precedes the windows; {@code ""} if they are all windows of the query
    * @param lost true if Redis can't be reached: this feed delivers nothing more
    */

@@ -62,7 +62,10 @@ public final class Access {
     return tokens.isEmpty() || tokens.get().holds(token);
   }
 
-  /** Throws if the caller exceeds its rate limit, which applies to all requests together. */
+  /**
+   * Throws if the caller's tenant exceeds its rate limit, which applies to all of its requests
+   * together.
+   */
   private void requireAllowance(Token token) {
     String tenant = token.rights().tenant();
     int perSecond = token.quota().requestsPerSecond();
