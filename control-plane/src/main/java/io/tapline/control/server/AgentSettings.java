@@ -12,9 +12,9 @@ import java.time.Duration;
 /**
  * The hosts' agents whose monitors a control plane uses.
  *
- * @param address address to listen on for them
- * @param access credentials that they must present
- * @param grace time that assignments wait for a lost agent
+ * @param address address on which the registry listens for agents
+ * @param access credentials that agents must present
+ * @param grace how long assignments wait for a disconnected agent to return
  */
 public record AgentSettings(InetSocketAddress address, AgentAccess access, Duration grace) {
   /** Returns the registry of agents, which does not listen yet. */

@@ -55,7 +55,7 @@ public final class ControlPlane {
         terminal.hint("listening for switches on " + address + ":" + controller.port());
       }
       session.failure().thenRun(stop::countDown);
-      // Starts to watch the interface before any request is served.
+      // Starts capturing on the interface before any request is served.
       try (LocalAgents local = localAgents(session, registry);
           QueryRuns runs = runs(session, drill, source(registry));
           RestServer server =
@@ -105,7 +105,7 @@ public final class ControlPlane {
     return settings.local().isPresent();
   }
 
-  /** Starts the agents of this host's interface; returns null if none is watched. */
+  /** Starts the agents of this host's interface; returns null if packets come from elsewhere. */
   private LocalAgents localAgents(PipelineSession session, AgentRegistry registry)
       throws PipelineException {
     if (!isLocal()) {
@@ -185,7 +185,7 @@ public final class ControlPlane {
     return PipelineSession.serve(settings.pipeline().with(keys), terminal);
   }
 
-  /** Returns null if queries have no source of packets. */
+  /** Returns the source of queries' packets; null if there is none. */
   private Source source(AgentRegistry registry) {
     if (registry == null) {
       return settings.files().orElse(null);
@@ -193,14 +193,14 @@ public final class ControlPlane {
     return isLocal() ? Source.local(registry) : Source.hosts(registry);
   }
 
-  /** Returns the listeners for hosts. */
+  /** Returns a listener that passes lease events to the drill service and the queries. */
   private static LeaseListener listeners(PipelineSession session, DrillService drill) {
     return LeaseListener.both(
         new LeasedNodes(drill),
         LeaseListener.both(session.queries().accounting(), session.queries().events()));
   }
 
-  /** Returns null if agents are not accepted. */
+  /** Returns the registry of agents; null if agents are not accepted. */
   private AgentRegistry registry(PipelineSession session, HashKeys keys, LeaseListener listener) {
     if (settings.agents().isEmpty()) {
       return null;
@@ -234,7 +234,7 @@ public final class ControlPlane {
     }
   }
 
-  /** Returns null if no controller is wanted. */
+  /** Starts the controller; returns null if none is wanted. */
   private Controller startController() throws IOException {
     return settings.switches().isPresent() ? settings.switches().get().start() : null;
   }

@@ -45,7 +45,7 @@ public final class LeaderSession implements Leader, LeaseListener, AutoCloseable
    * Creates the candidate.
    *
    * @param watches watches of the hosts, which this control plane manages once it leads
-   * @param keys keys of hashes; if empty, the key of string hashes is stored with the queries
+   * @param keys hash keys; if empty, the key of string hashes is stored with the queries
    */
   public LeaderSession(
       Leadership leadership,

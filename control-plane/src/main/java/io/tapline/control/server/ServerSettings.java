@@ -17,11 +17,12 @@ import java.util.function.IntFunction;
  * The configuration of a control plane.
  *
  * @param pipeline the pipeline of its queries
- * @param hashKeys keys of hashes; empty if it chooses them
+ * @param hashKeys hash keys; empty if the control plane chooses them
  * @param files capture files that queries read; empty for none
- * @param agents agents whose monitors watch, of other hosts or of this one; empty if it accepts
- *     none
- * @param local the agents of this host's interface, which it starts itself; empty for none
+ * @param agents agents, of other hosts or of this one, whose monitors capture; empty if none are
+ *     accepted
+ * @param local the agents of this host's interface, which the control plane starts itself; empty
+ *     for none
  * @param switches the switches that it controls; empty for none
  * @param nodes the hosts' MultiLog nodes
  * @param rest the REST server
@@ -41,13 +42,13 @@ public record ServerSettings(
    * The hosts' MultiLog nodes.
    *
    * @param known nodes that are known without agents
-   * @param access options of connections to them
+   * @param access options for connections to the nodes
    * @param watches file that keeps their watches; empty if watches end with the server, or several
    *     control planes keep them
    */
   public record Nodes(List<NodeAddress> known, NodeAccess access, Optional<Path> watches) {
     /**
-     * Verifies that the nodes may be connected to.
+     * Verifies that connections to the nodes are allowed.
      *
      * @throws IllegalArgumentException with a sentence for users
      */

@@ -11,7 +11,7 @@ import java.util.Optional;
 /**
  * The switches that a control plane controls.
  *
- * @param address address to listen on for them; port 0 selects a free one
+ * @param address address to listen on for switches; port 0 selects a free one
  * @param map the switches of the network
  * @param tls certificate requirements for switches; empty for no TLS
  */

@@ -1,2 +1,2 @@
-/** The control plane as a server: its wiring, and its part in the election among several. */
+/** The control plane as a server: its wiring, and its part in leader election. */
 package io.tapline.control.server;

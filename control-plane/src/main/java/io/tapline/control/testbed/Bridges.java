@@ -71,8 +71,8 @@ final class Bridges {
   }
 
   /**
-   * Returns the ports with a rate, and the name of the rate. Open vSwitch has to set it: it removes
-   * other queue disciplines.
+   * Returns the ports with a rate, and the name of each one's rate. Open vSwitch has to set the
+   * rates, since it removes other queue disciplines.
    */
   private Map<String, String> limited() {
     Map<String, String> ports = new HashMap<>();
@@ -126,7 +126,7 @@ final class Bridges {
   /**
    * Returns lines for {@code tc -batch} that create the queues of polled ports and put preferred
    * copies into their queue, by their mark. Open vSwitch's userspace datapath ignores the action
-   * set_queue for ports of the kernel.
+   * set_queue on kernel ports.
    */
   String queues() {
     StringBuilder lines = new StringBuilder(polled.queues());
@@ -142,7 +142,7 @@ final class Bridges {
     return lines.toString();
   }
 
-  /** Returns the types of the ports that are DPDK's. */
+  /** Returns the types of DPDK ports. */
   private Map<String, List<String>> types() {
     Map<String, List<String>> ports = new HashMap<>(polled.types());
     if (plan.memif()) {

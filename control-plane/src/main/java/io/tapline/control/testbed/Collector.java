@@ -3,12 +3,12 @@ package io.tapline.control.testbed;
 /**
  * A namespace that receives the copies of every switch, each on a separate interface.
  *
- * @param mirrorMbit rate of the switches' ports to it; 0 for no limit
- * @param queueUs time in microseconds that the full queue of such a port delays a copy, unless 8 kB
- *     take longer: queues are never shorter
+ * @param mirrorMbit rate of the switches' ports to the collector; 0 for no limit
+ * @param queueUs time in microseconds for which the full queue of such a port delays a copy; longer
+ *     if 8 kB take longer, which is the minimum length of a queue
  */
 public record Collector(int mirrorMbit, int queueUs) {
-  /** Name of its agent. */
+  /** Name of the collector's agent. */
   public static final String NAME = "collector";
 
   /** Default of {@code queueUs}. */
@@ -23,7 +23,7 @@ public record Collector(int mirrorMbit, int queueUs) {
   /** Queue of a mirror port for copies of segments that open or end TCP connections. */
   static final int PREFERRED_QUEUE = 1;
 
-  /** The share of a mirror port's rate that is reserved for this queue. */
+  /** The share of a mirror port's rate that is reserved for {@link #PREFERRED_QUEUE}. */
   private static final double PREFERRED_SHARE = 0.05;
 
   private static final long BITS_PER_MBIT = 1_000_000;

@@ -19,8 +19,8 @@ final class Daemons {
 
   /**
    * Priority of the switches. They share the processors with all other programs; without priority,
-   * a packet waits in a switch for milliseconds while those run. Switches have this priority even
-   * if the testbed is started from a batch job.
+   * a packet waits in a switch for milliseconds while other programs run. Switches have this
+   * priority even if the testbed is started from a batch job.
    */
   private static final List<String> BEFORE_OTHERS =
       List.of("chrt", "--other", "0", "nice", "-n", "-20");
@@ -75,9 +75,9 @@ final class Daemons {
   }
 
   /**
-   * Returns the switches.
+   * Returns the daemon that runs the switches.
    *
-   * @param withDpdk true if they have DPDK ports
+   * @param withDpdk true if the switches have DPDK ports
    */
   Daemon switches(boolean withDpdk) {
     String program = withDpdk ? WITH_DPDK : SWITCHES;
@@ -100,7 +100,7 @@ final class Daemons {
     return new Daemon(daemon.name(), command, daemon.pidFile());
   }
 
-  /** Returns a shell command for switches that are up. */
+  /** Returns a shell command that raises the priority of the running switches' polling threads. */
   String prioritizePolling() {
     return PolledPorts.prioritize(folder.resolve(SWITCHES + ".pid"));
   }

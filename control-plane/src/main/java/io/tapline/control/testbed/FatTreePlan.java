@@ -46,7 +46,7 @@ public record FatTreePlan(
 
   /** A bridge. */
   public record Switch(String id, String bridge, long datapath, List<String> ports) {
-    /** Returns the collector's interface for its copies. */
+    /** Returns the collector's interface for this switch's copies. */
     String collected() {
       return bridge.substring(bridge.indexOf('-') + 1);
     }
@@ -218,7 +218,9 @@ public record FatTreePlan(
     return hosts;
   }
 
-  /** Returns an address of the range reserved for benchmarks; it depends on the testbed's name. */
+  /**
+   * Returns an address in the range reserved for benchmarks, which depends on the testbed's name.
+   */
   private String control(int number) {
     return "198.19.%d.%d".formatted(Math.floorMod(name.hashCode(), 256), number);
   }
@@ -374,7 +376,7 @@ public record FatTreePlan(
   }
 
   /**
-   * Returns the length of a port's queue in full packets, as its txqueuelen: Open vSwitch removes
+   * Returns the length of a port's queue in full packets, for its txqueuelen: Open vSwitch removes
    * other queue disciplines.
    */
   int queue() {
@@ -401,7 +403,7 @@ public record FatTreePlan(
             monitorPorts());
   }
 
-  /** Returns the numbers of the ports, which copies for the collector carry. */
+  /** Returns the port numbers that copies for the collector carry. */
   private String portNumbers() {
     Map<String, String> neighbours = new HashMap<>();
     hosts().forEach(host -> neighbours.put(host.switchPort(), host.id()));

@@ -15,7 +15,7 @@ import java.util.TreeMap;
  * runs.
  */
 final class KernelSettings {
-  /** With the defaults, packets are lost without being counted. */
+  /** The settings whose defaults are too small: packets are then lost without being counted. */
   private static final List<String> FILES =
       List.of("/proc/sys/net/core/rmem_default", "/proc/sys/net/core/wmem_default");
 
@@ -58,7 +58,7 @@ final class KernelSettings {
         });
   }
 
-  /** Restores the values that have not been changed since. */
+  /** Restores the values that no other program has changed since. */
   static void restore(Map<String, String> previousSettings) {
     Map<String, String> now = now();
     previousSettings.forEach(

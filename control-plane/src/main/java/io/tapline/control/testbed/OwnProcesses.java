@@ -31,7 +31,9 @@ final class OwnProcesses {
     this.folder = folder;
   }
 
-  /** Returns the supervisor's records, its own first; empty if there are none yet. */
+  /**
+   * Returns the supervisor's records, that of the supervisor first; empty if there are none yet.
+   */
   List<Supervised> noted() {
     try {
       byte[] text = Files.readAllBytes(folder.resolve("processes.json"));

@@ -8,15 +8,15 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * Generates the commands for ports that a thread of DPDK polls; runs nothing.
+ * Generates the commands for ports that a DPDK thread polls; runs nothing.
  *
  * <p>Open vSwitch's main thread reads other ports, up to 32 packets at a time, and sends all their
  * copies before or after the packets themselves. A polled port rarely has more than one packet
  * waiting, so a copy and its packet leave within microseconds of each other.
  *
- * <p>The port's queue is the kernel's (HTB), whose rate Open vSwitch can't set here. Open vSwitch
- * drops what does not fit (its egress-policer): DPDK's af_packet would send a packet that the
- * kernel drops again and again.
+ * <p>The port's queue is the kernel's (HTB), whose rate Open vSwitch can't set here. Open vSwitch's
+ * egress-policer drops packets that do not fit: if the kernel dropped a packet, DPDK's af_packet
+ * would send it again and again.
  */
 final class PolledPorts {
   /** Maximum number of DPDK's ports in a process (RTE_MAX_ETHPORTS of Debian's packages). */
@@ -26,8 +26,9 @@ final class PolledPorts {
   private static final int SLEEP_US = 50;
 
   /**
-   * Lets the polling threads of a process run before everything else on the processor; they sleep
-   * most of the time. The main thread can't have this priority, since it waits for them actively.
+   * Shell command that lets the polling threads of a process run before everything else on the
+   * processor; they sleep most of the time. The main thread can't have this priority, since it
+   * busy-waits for the polling threads.
    */
   private static final String FIRST =
       "for thread in /proc/$(cat '%s')/task/*; do case $(cat $thread/comm) in pmd*) chrt --fifo --pid 1 ${thread##*/};; esac; done";
@@ -52,7 +53,7 @@ final class PolledPorts {
     return devices().size();
   }
 
-  /** Returns the setting of Open vSwitch with the time for which its polling threads sleep. */
+  /** Returns the Open vSwitch setting for the time that its polling threads sleep. */
   static String sleep(boolean hasPolledPorts) {
     return "other_config:pmd-maxsleep=" + (hasPolledPorts ? SLEEP_US : 1000);
   }
@@ -80,7 +81,7 @@ final class PolledPorts {
     return polled;
   }
 
-  /** Returns the ends of links with a rate that are polled ports. */
+  /** Returns the polled ports at the ends of links with a rate. */
   private List<String> limited() {
     List<String> polled = devices();
     return plan.linkMbit() == 0
@@ -92,8 +93,8 @@ final class PolledPorts {
   }
 
   /**
-   * Returns the number of packets that a device can hold, a power of two: more than twice as many
-   * as full ones fit into the queue.
+   * Returns the number of packets that a device can hold, a power of two: more than twice the
+   * number of full packets that fit into the queue.
    */
   private int ring() {
     return Math.max(MIN_RING, Integer.highestOneBit(plan.queue()) * 4);
@@ -132,8 +133,8 @@ final class PolledPorts {
   }
 
   /**
-   * Returns lines for {@code tc -batch} that create the queues. They hold all packets of the
-   * device: it would send those again that the kernel drops.
+   * Returns lines for {@code tc -batch} that create the queues. The queues can hold all packets of
+   * the device, since it would resend those that the kernel drops.
    */
   String queues() {
     return limited().stream()

@@ -12,8 +12,8 @@ import java.util.TreeMap;
 import java.util.function.UnaryOperator;
 
 /**
- * Draws Figures 9 to 11 of NetAlytics (Middleware'16, 7.1) from the rows of two queries over the
- * web shop, as named files.
+ * Draws Figures 9 to 11 of NetAlytics (Middleware'16, 7.1) from the results of two queries on the
+ * web shop's traffic.
  */
 public final class ShopFigures {
   private static final double NS_PER_MS = 1e6;
@@ -29,7 +29,7 @@ public final class ShopFigures {
   }
 
   /**
-   * Returns the files.
+   * Returns the contents of the files by name.
    *
    * @param times rows of {@code diff-group: group=(src_ip, dst_ip)}
    * @param bytes rows of {@code group-sum: group=(src_ip, dst_ip)} over sizes

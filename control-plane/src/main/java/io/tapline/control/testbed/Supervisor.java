@@ -7,8 +7,9 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Starts daemons and restarts those that have exited, for any reason: {@code testbed/supervise.py},
- * a process in a separate session, since it outlives the process that created the testbed.
+ * Runs {@code testbed/supervise.py}, which starts daemons and restarts those that have exited, for
+ * any reason. It is a process in a separate session, since it outlives the process that created the
+ * testbed.
  */
 final class Supervisor {
   static final String NAME = "supervisor";

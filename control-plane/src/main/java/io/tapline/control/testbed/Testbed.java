@@ -293,7 +293,7 @@ public final class Testbed {
     }
   }
 
-  /** Returns the last status of its controller; missing if there is none. */
+  /** Returns the last status of the testbed's controller; missing if there is none. */
   public JsonNode controllerStatus() {
     try {
       return new ObjectMapper().readTree(folder.resolve("status.json").toFile());
@@ -307,7 +307,10 @@ public final class Testbed {
     return TestbedState.read(folder);
   }
 
-  /** Returns its processes as its supervisor recorded them; empty if it has none. */
+  /**
+   * Returns the testbed's processes, as its supervisor recorded them; empty if it has no
+   * supervisor.
+   */
   public List<TestbedProcess> processes() {
     return processes.all();
   }

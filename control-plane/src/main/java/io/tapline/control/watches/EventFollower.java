@@ -33,7 +33,7 @@ final class EventFollower implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EventFollower.class);
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  /** Pause before a log is read again that is not open yet, or while Redis can't be reached. */
+  /** Pause between attempts while a log is not open yet or Redis can't be reached. */
   private static final long RETRY_MS = 200;
 
   private final QueryService queries;
@@ -62,7 +62,7 @@ final class EventFollower implements AutoCloseable {
     try {
       worker.schedule(() -> attempt(task), delayMs, TimeUnit.MILLISECONDS);
     } catch (RejectedExecutionException e) {
-      // The server ends.
+      // The server is shutting down.
     }
   }
 
@@ -77,7 +77,10 @@ final class EventFollower implements AutoCloseable {
     }
   }
 
-  /** A query that is starting has no log yet; one that has ended never has. */
+  /**
+   * Attaches to the log once there is one: a query that is starting has no log yet; one that has
+   * ended no longer gets one.
+   */
   private void attach() {
     Optional<EventFeed> open = queries.events().of(query);
     if (open.isEmpty()) {
@@ -100,7 +103,7 @@ final class EventFollower implements AutoCloseable {
     }
   }
 
-  /** Entries that the feed no longer has are in the store. */
+  /** Returns the next entries; those that the feed no longer has are in the store. */
   private List<EventEntry> next() {
     List<EventEntry> latest = feed.after(position);
     if (latest.isEmpty() || latest.get(0).number() == position + 1) {

@@ -45,7 +45,9 @@ import org.slf4j.LoggerFactory;
 public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(QueryRuns.class);
 
-  /** Time in which a monitor that counts usually prepares triggers and replaces them. */
+  /**
+   * Time within which a monitor that is already counting usually prepares and replaces triggers.
+   */
   private static final long RESPONSE_MS = 1_000;
 
   private final QueryService queries;
@@ -104,7 +106,7 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
     }
   }
 
-  /** Watches share queries, so agents must be able to change their triggers. */
+  /** Throws if an agent can't change the triggers of a running query, which watches share. */
   private void requireTriggerChanges() throws DrillException {
     List<String> old = source.withoutTriggerChanges();
     if (!old.isEmpty()) {
@@ -141,7 +143,8 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   }
 
   /**
-   * Appends the places of watches. Returns those of the changed groups that are already running.
+   * Places watches in queries and appends their places. Returns the groups of the queries that are
+   * already running.
    */
   private synchronized List<WatchGroup> place(
       List<Watch> watches,
@@ -218,7 +221,10 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
     }
   }
 
-  /** Waits for a monitor that is already counting, which may take as long as a window. */
+  /**
+   * Waits until a monitor that is already counting accepts the watches, or for {@link
+   * #RESPONSE_MS}: that may take as long as a window.
+   */
   private static void requireAccepted(WatchGroup group) throws DrillException {
     try {
       MonitorStatus.Triggers response = group.answer().get(RESPONSE_MS, TimeUnit.MILLISECONDS);

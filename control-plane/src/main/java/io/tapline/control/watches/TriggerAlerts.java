@@ -59,7 +59,10 @@ final class TriggerAlerts {
         : NodeNumber.newBuilder().setReal(value).build();
   }
 
-  /** The event names its group as "src_ip=10.1.2.0/24 dst_port=80"; flow stands for all fields. */
+  /**
+   * Adds a group, which an event names as "src_ip=10.1.2.0/24 dst_port=80"; flow stands for all
+   * fields.
+   */
   private void addGroup(String text, NodeAlert.Builder alert) {
     Map<String, String> values = new HashMap<>();
     for (String name : text.split(" ")) {

@@ -23,17 +23,23 @@ final class WatchGroup implements EventFollower.Receiver {
   /** Maximum number of triggers of a query (parsers/trigger/program.h). */
   static final int MAX_TRIGGERS = 16_384;
 
-  /** Maximum number of combinations of group and burst of a query's triggers (as above). */
+  /**
+   * Maximum number of distinct combinations of group and burst among a query's triggers
+   * (parsers/trigger/program.h).
+   */
   static final int MAX_KINDS = 16;
 
-  /** Longer windows than this do not share a query: the next boundary would be too far away. */
+  /**
+   * Maximum window of watches that share a query: with longer windows, the next boundary would be
+   * too far away.
+   */
   static final long MAX_SHARED_NS = 10_000_000_000L;
 
   /**
    * The watches that may share a query.
    *
    * @param scope the owner's networks
-   * @param everyNs windows, which end together
+   * @param everyNs length of the windows, which end together
    */
   record Key(String tenant, String scope, long everyNs) {}
 
@@ -67,7 +73,7 @@ final class WatchGroup implements EventFollower.Receiver {
     this.key = key;
   }
 
-  /** Returns true if the query can evaluate a watch of this key, too. */
+  /** Returns true if the query can also evaluate a watch of this key. */
   synchronized boolean takes(Key wanted, PacketTrigger trigger) {
     if (!wanted.equals(key) || key.everyNs() > MAX_SHARED_NS && !members.isEmpty()) {
       return false;
@@ -86,7 +92,9 @@ final class WatchGroup implements EventFollower.Receiver {
         .build();
   }
 
-  /** Adds a watch and returns the number of its trigger; {@link #next} then has it. */
+  /**
+   * Adds a watch and returns the number of its trigger, which the {@link #next} version contains.
+   */
   synchronized int add(Watch watch, Listener listener) {
     put(next, watch, listener);
     return next - 1;

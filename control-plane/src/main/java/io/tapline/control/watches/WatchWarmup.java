@@ -12,14 +12,14 @@ import java.util.stream.IntStream;
  * and by the first use of the query grammar, which take more than half a second.
  */
 final class WatchWarmup {
-  /** More calls than Java interprets before it compiles a method. */
+  /** Number of watches: more than the calls that Java interprets before it compiles a method. */
   private static final int WATCHES = 512;
 
   private static final long EVERY_NS = 10_000_000;
 
   private WatchWarmup() {}
 
-  /** Compiles them on a separate thread. */
+  /** Compiles the watches on a separate thread. */
   static void start(QueryPlanner planner, Source source) {
     Thread thread = new Thread(() -> run(planner, source), "watch-warmup");
     thread.setDaemon(true);

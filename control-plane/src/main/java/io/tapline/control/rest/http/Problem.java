@@ -9,8 +9,8 @@ import java.util.Map;
  * A problem document (RFC 9457), the format of every error.
  *
  * @param status HTTP status
- * @param name last part of the type, which is a URN: stable, for programs
- * @param title kind of problem, the same for all of its type
+ * @param name last part of the type, which is a URN; stable, so that programs can compare it
+ * @param title title of the type, the same for all of its problems
  * @param detail error in this request and its remedy
  * @param headers headers of the response
  * @param members extension members

@@ -22,7 +22,7 @@ import redis.clients.jedis.exceptions.JedisException;
 public final class Problems {
   private static final Logger LOG = LoggerFactory.getLogger(Problems.class);
 
-  /** A slot becomes free when a query ends, which can't be predicted: clients should retry soon. */
+  /** Time until a retry: a slot becomes free when a query ends, which can't be predicted. */
   private static final String RETRY_SECONDS = "5";
 
   private final List<Route> routes;

@@ -10,7 +10,7 @@ import java.util.Map;
 public final class RateLimits {
   private static final double NS_PER_SECOND = 1e9;
 
-  /** A tenant's remaining allowance at a time. */
+  /** The remaining allowance of a tenant at one time. */
   private record Allowance(double requests, long atNs) {}
 
   private final Map<String, Allowance> tenants = new HashMap<>();

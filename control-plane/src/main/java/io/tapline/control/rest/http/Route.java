@@ -20,7 +20,7 @@ import java.util.stream.Stream;
  * @param id OpenAPI's operationId
  * @param body schema names of the accepted bodies by media type; empty for none
  * @param answers successful responses, and the statuses of its problems
- * @param role role that its caller needs if there are tokens; empty for none
+ * @param role role that the caller needs if the server has tokens; empty for none
  */
 public record Route(
     HandlerType method,

@@ -46,7 +46,10 @@ record AlertHeaders(
         watch.filterName(alert.watch()));
   }
 
-  /** Monitors group packets by client and server. */
+  /**
+   * Returns the headers behind a monitor's alert, in both directions: monitors group packets by
+   * client and server.
+   */
   private static AlertHeaders ofMonitor(Alert alert, WatchSpec watch) {
     Map<String, String> key = new LinkedHashMap<>();
     for (int i = 0; i < alert.alert().getGroupCount(); i++) {
@@ -69,7 +72,10 @@ record AlertHeaders(
         "");
   }
 
-  /** Groups beyond the nodes' limit are counted together, without values. */
+  /**
+   * Returns the condition that selects a group; blank for the groups beyond the nodes' limit, which
+   * are counted together, without values.
+   */
   private static String condition(List<String> fields, List<String> values) {
     List<String> equal = new ArrayList<>();
     for (int i = 0; i < values.size(); i++) {
@@ -97,7 +103,7 @@ record AlertHeaders(
   /**
    * Returns the request for these headers.
    *
-   * @param filter selects headers within the window, among them the group
+   * @param filter condition on headers within the window, including that of the group
    * @param limit maximum number of rows or packets; 0 for all
    */
   DrillRequest request(HeaderFilter filter, long limit) {

@@ -102,7 +102,7 @@ public final class DiagnosisRoutes {
     return Members.number(body, name, usual, Long.MAX_VALUE / 2);
   }
 
-  /** Accepts only an address, since it becomes part of an expression. */
+  /** Returns the destination, which must be an address, since it becomes part of an expression. */
   private static String destination(JsonNode body) {
     String destination = Members.text(body, "to");
     if (!destination.matches("\\d{1,3}(\\.\\d{1,3}){3}")) {

@@ -25,7 +25,7 @@ final class QueryAlert {
   /**
    * Returns the headers behind a row.
    *
-   * @param processor the processor of the query's plan
+   * @param processor the row's processor in the query's plan
    */
   static AlertHeaders headers(String id, JsonNode row, JsonNode processor) throws DrillException {
     return new AlertHeaders(
@@ -68,7 +68,7 @@ final class QueryAlert {
         : "(%s) || (%s)".formatted(String.join(" && ", predicates), String.join(" && ", back));
   }
 
-  /** Returns the value, or the network whose first address it is. */
+  /** Returns the value, or the network whose first address the value is. */
   private static String value(String field, String value, JsonNode processor) {
     for (JsonNode network : processor.path("networks")) {
       if (network.path("field").asText().equals(field)) {
@@ -78,7 +78,7 @@ final class QueryAlert {
     return value;
   }
 
-  /** Headers have addresses of the two families in different fields. */
+  /** Returns the header field of a value: addresses of the two families are in different fields. */
   private static String named(String field, String value) {
     return value.contains(":") ? field + "6" : field;
   }

@@ -54,7 +54,7 @@ final class WatchBody {
     return one(ctx, body, drill, new HashMap<>());
   }
 
-  /** A place of evaluation as requested, and the condition that also decides it. */
+  /** The requested place of evaluation, and the condition, which also determines the place. */
   private record RequestedRun(String run, String when) {}
 
   /**
@@ -87,7 +87,7 @@ final class WatchBody {
         run);
   }
 
-  /** The query that runs the watch checks its filter and groups. */
+  /** Returns a watch that runs in a monitor; its query validates the filter and the groups. */
   private static WatchSpec inMonitor(Context ctx, JsonNode body, WatchRun run)
       throws DrillException {
     long every = Members.number(body, "every_ns", 0, Long.MAX_VALUE);

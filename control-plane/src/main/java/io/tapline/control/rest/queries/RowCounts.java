@@ -12,9 +12,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Counts the rows in each kept window of a query: requests for the latest rows need not read the
- * earlier windows. Each window is read once to be counted; only the most recently requested queries
- * are remembered. Thread-safe.
+ * Counts the rows in each kept window of a query, so that requests for the latest rows need not
+ * read the earlier windows. Each window is read once to be counted; only the most recently
+ * requested queries are remembered. Thread-safe.
  */
 final class RowCounts {
   private static final int MAX_QUERIES = 128;

@@ -26,7 +26,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** Describes what queries can use and what they would do: parsers, processors, explain. */
+/** Lists the parsers and processors that queries can use, and explains queries. */
 public final class CatalogueRoutes {
   private final QueryService queries;
   private final Optional<Source> source;
@@ -34,7 +34,7 @@ public final class CatalogueRoutes {
   private final byte[] processors;
 
   /**
-   * Routes to a service.
+   * Creates the routes of a service.
    *
    * @param source source of submitted queries
    */

@@ -71,7 +71,9 @@ public final class DashboardRoutes {
     ctx.contentType(MEDIA_TYPES.get(name.group(1)) + ";charset=utf-8").result(content);
   }
 
-  /** Scripts carry the policy, too: a worker is subject to the policy of its script. */
+  /**
+   * Sets the security headers, for scripts, too: a worker is subject to the policy of its script.
+   */
   private static void protect(Context ctx) {
     ctx.header("Content-Security-Policy", POLICY);
     ctx.header("Cross-Origin-Opener-Policy", "same-origin");

@@ -23,11 +23,11 @@ public final class LinkEventRoutes {
   private static final int USUAL_EVENTS = 100;
   private static final int MAX_EVENTS = 1000;
 
-  /** Fields of {@code trigger} that an event has unchanged. */
+  /** Fields of {@code trigger} that an event contains unchanged. */
   private static final List<String> WINDOW =
       List.of("value", "low", "high", "window_start_ns", "window_end_ns", "certain", "incomplete");
 
-  /** Fields of {@code link_load} that an event has unchanged. */
+  /** Fields of {@code link_load} that an event contains unchanged. */
   private static final List<String> LOAD =
       List.of(
           "seen",

@@ -12,7 +12,7 @@ import io.tapline.control.rest.http.Problem;
 import io.tapline.control.rest.http.Route;
 import java.util.List;
 
-/** {@code /api/v1/links}: the loads of links that the caller's queries measured last. */
+/** {@code /api/v1/links}: the latest link loads that the caller's queries measured. */
 public final class LinkRoutes {
   private static final String ALL = "/api/v1/links";
   private static final String UNAVAILABLE = "Redis does not answer.";

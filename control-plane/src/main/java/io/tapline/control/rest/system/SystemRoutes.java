@@ -26,7 +26,7 @@ public final class SystemRoutes {
   private final Supplier<JsonNode> document;
 
   /**
-   * Routes of a server.
+   * Creates the routes of a server.
    *
    * @param document the OpenAPI document, which also lists these routes
    */
