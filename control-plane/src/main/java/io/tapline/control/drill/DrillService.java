@@ -50,7 +50,7 @@ public final class DrillService implements AutoCloseable {
 
   /**
    * Creates a service that skips nodes whose hosts can't have seen the requested packets, because a
-   * host sees only packets of its own addresses.
+   * host sees only packets of its addresses.
    *
    * @param addressesOf addresses of a node's host as "address/length"; none if it may see anything
    */
