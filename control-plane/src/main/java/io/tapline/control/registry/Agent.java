@@ -86,7 +86,10 @@ final class Agent {
     return stream == null && assigned.isEmpty();
   }
 
-  /** Returns true if this agent started later than another of the same name: the latest wins. */
+  /**
+   * Returns true if this agent has a lease and started later than another of the same name: the
+   * latest wins.
+   */
   boolean outlives(AgentHello newHello) {
     return stream != null
         && Long.compareUnsigned(newHello.getIncarnation(), hello.getIncarnation()) < 0;

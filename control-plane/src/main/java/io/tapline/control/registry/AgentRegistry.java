@@ -138,7 +138,7 @@ public final class AgentRegistry implements Assignments, RouteObserver, AutoClos
         });
   }
 
-  /** Returns all known agents, by name. */
+  /** Returns all known agents, ordered by name. */
   public List<AgentState> states() {
     return onLoop(() -> agents.values().stream().map(Agent::state).toList());
   }
@@ -278,7 +278,7 @@ public final class AgentRegistry implements Assignments, RouteObserver, AutoClos
     }
   }
 
-  /** Evicts agents without a lease, first those that disconnected longest ago. */
+  /** If the maximum is reached, evicts the idle agent that disconnected longest ago. */
   private void makeRoom() {
     if (agents.size() >= MAX_AGENTS) {
       agents.values().stream()
@@ -307,7 +307,10 @@ public final class AgentRegistry implements Assignments, RouteObserver, AutoClos
     }
   }
 
-  /** The receiving side of one stream: forwards everything to the registry's thread, in order. */
+  /**
+   * The receiving side of one stream: forwards messages, except events, to the registry's thread,
+   * in order.
+   */
   private final class IncomingStream implements StreamObserver<AgentMessage> {
     private final LeaseStream stream;
 
@@ -323,8 +326,8 @@ public final class AgentRegistry implements Assignments, RouteObserver, AutoClos
     }
 
     /**
-     * Blocks, which limits the reading of a flooding agent to the rate at which its messages are
-     * handled.
+     * Blocks, except for events, which limits the reading of a flooding agent to the rate at which
+     * its messages are handled.
      */
     @Override
     public void onNext(AgentMessage message) {

@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The routes of the switches that one host has taps of, as its monitor knows them. A host that
- * loses its lease forgets them before the lease would have expired. Confined to the registry's
+ * loses its lease drops them before the lease would have expired. Confined to the registry's
  * thread.
  */
 final class AgentRoutes {

@@ -9,13 +9,13 @@ import java.util.Map;
 /** Generates the Open vSwitch commands for a fat tree's switches; runs nothing. */
 final class Bridges {
   /**
-   * Options of DPDK without hugepages, which a host may not have, and without the host's devices.
+   * Options that run DPDK without hugepages, which a host may lack, and without the host's devices.
    * By default, Open vSwitch would choose DPDK's memory mode that requires hugepages.
    */
   private static final String DPDK =
       "--no-huge --legacy-mem --no-pci --no-telemetry -m %d --file-prefix=%s";
 
-  /** DPDK's pool of 262,144 packet buffers, which all ports share, and some spare memory. */
+  /** Memory for DPDK's pool of 262,144 packet buffers, which all ports share, and some spare. */
   private static final int DPDK_MIB = 1024;
 
   private static final String LINK = "@rate";
@@ -98,7 +98,7 @@ final class Bridges {
   }
 
   /**
-   * Returns the words that create the queues of a mirror port. Both may use the whole port while
+   * Returns the words that create the queues of a mirror port. Each may use the whole port while
    * the other one is empty, so copies are only dropped while the port is busy, as monitors assume.
    */
   private static List<String> mirrorQueues(Collector collector) {

@@ -37,7 +37,7 @@ final class Daemons {
    * Creates the commands, which refer to their testbed's folder.
    *
    * @param home Tapline's folder
-   * @param programs folder of its native programs
+   * @param programs folder of Tapline's native programs
    * @param folder folder of the testbed
    */
   Daemons(Path home, Path programs, Path folder) {
@@ -89,8 +89,9 @@ final class Daemons {
   }
 
   /**
-   * Removes socket files before a start, since DPDK assumes that those left by a killed process are
-   * in use. Polling threads get their priority when the program is in the background.
+   * Returns the daemon with a command that first removes socket files, since DPDK assumes that
+   * those left by a killed process are in use. Polling threads get their priority once the program
+   * has detached.
    */
   private Daemon withDpdk(Daemon daemon) {
     String script =

@@ -113,7 +113,8 @@ public record FatTreePlan(
   /**
    * Returns the plan with polled ports.
    *
-   * @throws IllegalArgumentException if there is no such switch, or they have too many ports
+   * @throws IllegalArgumentException if a switch does not exist, or the switches have too many
+   *     ports
    */
   public FatTreePlan polling(List<String> switches) {
     for (String id : switches) {
@@ -431,7 +432,7 @@ public record FatTreePlan(
         : "%s: %d".formatted(monitor, port);
   }
 
-  /** Returns the ports for copies, which carry none of the host's own traffic. */
+  /** Returns the switches' ports for copies, which carry no other traffic of the hosts. */
   private String monitorPorts() {
     StringBuilder lines = new StringBuilder();
     for (Switch sw : switches()) {

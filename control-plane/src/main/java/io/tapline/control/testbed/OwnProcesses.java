@@ -150,7 +150,7 @@ final class OwnProcesses {
     }
   }
 
-  /** Returns the last lines of the log of a daemon that was started here. */
+  /** Returns the last lines of a daemon's log. */
   String lastWords(String daemon) {
     try {
       List<String> lines = Files.readAllLines(folder.resolve(daemon + ".log"));

@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
  * would send it again and again.
  */
 final class PolledPorts {
-  /** Maximum number of DPDK's ports in a process (RTE_MAX_ETHPORTS of Debian's packages). */
+  /** Maximum number of DPDK ports in a process (RTE_MAX_ETHPORTS of Debian's packages). */
   static final int MAX_PORTS = 32;
 
   /** The longest time for which the thread sleeps while nothing arrives, in microseconds. */

@@ -64,7 +64,7 @@ final class Removal {
     }
   }
 
-  /** Ends the processes of a host, including any that they start before they end. */
+  /** Ends the processes of a host, including those started in the meantime. */
   private void endProcesses(String namespace) throws TestbedException {
     for (int look = 0; look < LOOKS; look++) {
       String pids = programs.run("ip", "netns", "pids", namespace);
