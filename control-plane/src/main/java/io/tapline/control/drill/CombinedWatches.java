@@ -115,7 +115,7 @@ final class CombinedWatches {
     }
   }
 
-  /** Removes the counts of a watch that has ended. */
+  /** Removes the count of a watch that has ended. */
   synchronized void forget(String watch) {
     leftOut.remove(watch);
   }

@@ -82,7 +82,7 @@ final class EarliestRows {
     return unreadable;
   }
 
-  /** Rows of one node, in batches, one after another. */
+  /** Receives one node's rows, in batches that arrive one after another. */
   final class OfNode {
     private final String name;
     private final RowLayout layout;

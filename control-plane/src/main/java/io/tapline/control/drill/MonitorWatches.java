@@ -30,7 +30,7 @@ public final class MonitorWatches {
   /** Receives the alerts of a run, in order, on one thread at a time. */
   public interface Listener {
     /**
-     * An alert.
+     * Called for each alert.
      *
      * @param id the alert's ID, which a restart of the server does not change
      * @param monitor name of the monitor

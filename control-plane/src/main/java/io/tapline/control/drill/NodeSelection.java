@@ -21,7 +21,7 @@ import java.util.function.Function;
  * §5.1: diagnosis concerns few of a data center's hosts). A node without known addresses may have
  * seen anything.
  *
- * <p>A node evaluates which addresses an expression selects; the last responses are cached.
+ * <p>A node evaluates which addresses an expression selects; the latest responses are cached.
  */
 final class NodeSelection {
   private static final int MAX_KEPT = 256;
@@ -125,8 +125,8 @@ final class NodeSelection {
   }
 
   /**
-   * Returns the addresses that the filter selects; null if no node answers: all nodes are then
-   * queried and report the error.
+   * Returns the addresses that the filter selects; null if no node answers or a node rejects the
+   * filter: all nodes are then queried and report the error.
    */
   private EndpointsReply endpoints(List<NodeClient> nodes, HeaderFilter filter) {
     synchronized (answers) {

@@ -13,8 +13,8 @@ import java.util.regex.Pattern;
  * The watches that a node has when a stream begins.
  *
  * @param names names of watches of which the node has at least a part
- * @param aggregates names of watches whose aggregate it has
- * @param conditions conditions of their triggers, by name
+ * @param aggregates names of watches whose aggregate the node has
+ * @param conditions conditions of the node's triggers, by name
  */
 record NodeWatches(Set<String> names, Set<String> aggregates, Map<String, String> conditions) {
   /** A node whose watches are unknown. */

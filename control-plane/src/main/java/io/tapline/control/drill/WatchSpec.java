@@ -51,7 +51,7 @@ public record WatchSpec(
   private static final Pattern PROGRESS = Pattern.compile("(?<![\\w.])(SEQ|TS)(?![\\w.])");
 
   /**
-   * Maximum number of flows per node whose progress is kept; retransmissions of others are not
+   * Maximum number of flows per node whose progress is kept; retransmissions of other flows are not
    * found.
    */
   private static final int MAX_FLOWS = 4096;

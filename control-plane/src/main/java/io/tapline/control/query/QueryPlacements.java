@@ -35,7 +35,7 @@ import org.slf4j.LoggerFactory;
 final class QueryPlacements {
   private static final Logger LOG = LoggerFactory.getLogger(QueryPlacements.class);
 
-  /** Time that a query waits for switches to be programmed. */
+  /** Maximum time that a query waits for switches to be programmed. */
   private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
   private static final long POLL_MS = 20;
