@@ -2,7 +2,7 @@ package io.tapline.control;
 
 /** Receives progress for a waiting user. Called from any thread. */
 public interface ProgressListener {
-  /** Ignores everything. */
+  /** A listener that ignores everything. */
   ProgressListener SILENT =
       new ProgressListener() {
         @Override

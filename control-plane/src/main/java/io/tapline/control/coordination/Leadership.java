@@ -143,7 +143,7 @@ public final class Leadership implements AutoCloseable {
 
           @Override
           public void notLeader() {
-            // The caller may end the process at once.
+            // The caller may end the process immediately.
             tls.close();
             lost.complete(null);
           }

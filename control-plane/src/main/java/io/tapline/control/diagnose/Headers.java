@@ -12,7 +12,7 @@ import java.util.TreeSet;
 
 /** Queries the nodes for one diagnosis, all at one point in time and over one span of time. */
 final class Headers {
-  /** Selects TCP segments with data. */
+  /** Filter that selects TCP segments with data. */
   static final String DATA = "protocol == TCP && payload_bytes > 0";
 
   private final DrillService.View view;
@@ -41,7 +41,7 @@ final class Headers {
   }
 
   /**
-   * Returns true if more headers matched than are read at once: the results are then incomplete.
+   * Returns true if more headers matched than one request reads: the results are then incomplete.
    */
   boolean isCut() {
     return !cut.isEmpty();

@@ -8,7 +8,7 @@ import java.util.Map;
  *
  * @param nodes nodes whose headers were used
  * @param missing nodes that sent none, with the reason
- * @param incomplete true if more headers matched than are read at once
+ * @param incomplete true if more headers matched than one request reads
  * @param verdict a sentence for each finding
  */
 public record LossReport(

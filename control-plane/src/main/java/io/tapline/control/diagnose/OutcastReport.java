@@ -28,7 +28,7 @@ public record OutcastReport(
    *
    * @param ratio mean segments per flow so far: of the flows over the fewest switches, divided by
    *     the largest mean of all groups
-   * @param leastToMost the smallest number of segments of a flow so far, divided by the largest
+   * @param leastToMost smallest number of segments per flow so far, divided by the largest
    */
   public record Step(long endNs, double ratio, double leastToMost) {}
 

@@ -23,7 +23,7 @@ import java.util.stream.Stream;
  * @param scope scope of the caller
  */
 public record HeaderFilter(String text, Optional<ConditionTree> condition, Scope scope) {
-  /** Selects all headers, for an unrestricted caller. */
+  /** Filter that selects all headers, for an unrestricted caller. */
   public static final HeaderFilter ALL = ofText("");
 
   /** Returns a filter of an unrestricted caller, which the nodes parse. */

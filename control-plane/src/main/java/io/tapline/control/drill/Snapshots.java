@@ -138,7 +138,7 @@ final class Snapshots {
     return response;
   }
 
-  /** Waits; the call's deadline bounds the wait. */
+  /** Waits for a response; the call's deadline bounds the wait. */
   static <T> T result(ListenableFuture<T> future) {
     try {
       return future.get();

@@ -180,7 +180,7 @@ public final class WatchService implements AutoCloseable {
    * @param queries maximum number of the owner's running queries, including watches in monitors
    */
   public record Holder(String tenant, String token, int maxWatches, int queries) {
-    /** The holder of watches on nodes. */
+    /** Creates the holder of watches on nodes. */
     public Holder(String tenant, String token, int maxWatches) {
       this(tenant, token, maxWatches, Integer.MAX_VALUE);
     }

@@ -193,7 +193,7 @@ final class WatchTable {
     removeAll(List.of(id));
   }
 
-  /** Permanently removes those of several watches that exist. */
+  /** Removes those of several watches that exist, permanently. */
   synchronized void removeAll(Collection<String> ids) throws DrillException {
     try {
       store.removeAll(ids);

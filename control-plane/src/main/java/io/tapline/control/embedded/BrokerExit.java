@@ -15,7 +15,7 @@ final class BrokerExit {
 
   private BrokerExit() {}
 
-  /** Calls {@code listener} with the reason when a broker of this process gives up. */
+  /** Calls {@code listener} with the reason when a broker of this process fails. */
   static void listen(Consumer<String> listener) {
     LISTENERS.add(listener);
     Exit.Procedure print = (status, message) -> print(message);

@@ -93,7 +93,7 @@ public final class EmbeddedKafka implements AutoCloseable {
    * clients. Retries with another port if another process took the chosen one.
    *
    * @param address address at which other hosts reach it; empty if none do
-   * @param onFailure receives the reason if the broker gives up
+   * @param onFailure receives the reason if the broker fails
    */
   public static EmbeddedKafka start(Path folder, String address, Consumer<String> onFailure)
       throws IOException {

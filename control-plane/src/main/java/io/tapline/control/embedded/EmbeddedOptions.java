@@ -35,7 +35,7 @@ import java.util.Optional;
  * @param topics retention of topics
  * @param hashKeys hash keys of the monitors that are started here
  * @param jobKey key from which job passwords are derived
- * @param maxQueries maximum number of queries that run at once
+ * @param maxQueries maximum number of concurrent queries
  */
 public record EmbeddedOptions(
     Path monitor,

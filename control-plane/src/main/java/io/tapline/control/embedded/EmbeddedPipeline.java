@@ -262,7 +262,8 @@ public final class EmbeddedPipeline implements AutoCloseable {
   }
 
   /**
-   * Registers a component for closing; closes it at once if the pipeline has already been closed.
+   * Registers a component for closing; closes it immediately if the pipeline has already been
+   * closed.
    */
   private <T extends AutoCloseable> T opened(T part) throws IOException {
     synchronized (this) {

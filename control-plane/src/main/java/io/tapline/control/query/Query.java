@@ -395,7 +395,7 @@ final class Query {
     monitors.stop();
   }
 
-  /** Fails the query because something that it depends on is gone. */
+  /** Fails the query because something that it depends on has failed. */
   void abort(String reason) {
     aborted.completeExceptionally(new PipelineException(Kind.RESOURCES, reason));
   }

@@ -45,7 +45,7 @@ final class QueryMonitors implements PartPlacement {
   private SamplingWatch sampling;
   private boolean stopRequested;
 
-  /** Sets the triggers of monitors that start. */
+  /** Action that sets the triggers of monitors that start. */
   private Consumer<QueryMonitor> triggers = started -> {};
 
   QueryMonitors(

@@ -146,7 +146,7 @@ public final class QueryService implements AutoCloseable {
   /**
    * Submits a query for a caller with these rights.
    *
-   * @param maxQueries maximum number of the tenant's queries that run at once
+   * @param maxQueries maximum number of the tenant's concurrent queries
    */
   public String submit(
       String text, Source source, ProgressListener progress, Rights rights, int maxQueries)
@@ -457,7 +457,7 @@ public final class QueryService implements AutoCloseable {
     return running.size();
   }
 
-  /** Returns the maximum number of queries that run at once. */
+  /** Returns the maximum number of concurrent queries. */
   public int maxRunning() {
     return backend.maxQueries();
   }

@@ -20,7 +20,7 @@ public final class Services implements AutoCloseable {
   private final Readiness readiness;
   private volatile double kafkaDiskFree = Double.NaN;
 
-  /** Services behind connections that the caller owns. */
+  /** Creates services behind connections that the caller owns. */
   Services(Backend backend, Topics topics, QueryStore store) {
     this.backend = backend;
     this.topics = topics;

@@ -30,7 +30,7 @@ import javax.net.ssl.SSLSession;
  * without TLS, every caller except other users of this host.
  */
 public final class AgentAccess implements ServerInterceptor {
-  /** Admits every caller, without TLS. */
+  /** Access that admits every caller, without TLS. */
   public static final AgentAccess OPEN =
       new AgentAccess(InsecureServerCredentials.create(), false, List.of());
 

@@ -278,7 +278,7 @@ public final class AgentRegistry implements Assignments, RouteObserver, AutoClos
     }
   }
 
-  /** If the maximum is reached, evicts the idle agent that disconnected longest ago. */
+  /** Evicts the idle agent that disconnected longest ago, if the maximum is reached. */
   private void makeRoom() {
     if (agents.size() >= MAX_AGENTS) {
       agents.values().stream()

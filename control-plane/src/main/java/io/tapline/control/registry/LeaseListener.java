@@ -6,23 +6,23 @@ import java.util.function.LongConsumer;
 /** Receives events of hosts' leases in order, on the registry's thread, which it must not block. */
 public interface LeaseListener {
   /**
-   * A host's agent took a lease, for the first time or again.
+   * Called when a host's agent has taken a lease, for the first time or again.
    *
    * @param multilog HOST:PORT of the host's MultiLog node; empty if it has none
    */
   void up(String agent, String multilog);
 
-  /** The agent no longer has a lease: it is disconnected. */
+  /** Called when the agent no longer has a lease and counts as disconnected. */
   void lost(String agent);
 
   /**
-   * The registry remembers its maximum number of agents and has evicted this one, which
-   * disconnected longest ago.
+   * Called when the registry has reached its maximum number of agents and has evicted this one,
+   * which disconnected longest ago.
    */
   void forgotten(String agent);
 
   /**
-   * A monitor reports how many packets have reached it.
+   * Reports how many packets have reached a monitor.
    *
    * @param incarnation incarnation of the monitor
    * @param packets packets since it started, of any query
@@ -31,7 +31,7 @@ public interface LeaseListener {
   default void copies(String agent, long incarnation, long packets, long untilNs) {}
 
   /**
-   * A monitor reports events of a query.
+   * Reports events of a query that a monitor has sent.
    *
    * @param taken called on any thread once events are safe, with the number of the monitor's next
    *     event; the agent sends all others again if this control plane is replaced

@@ -21,12 +21,12 @@ import java.util.regex.Pattern;
  *     different addresses
  */
 public record TrustedProxies(List<IpPrefix> networks, List<String> names) {
-  /** Trusts no proxy. */
+  /** No trusted proxies. */
   public static final TrustedProxies NONE = new TrustedProxies(List.of(), List.of());
 
   private static final Pattern NAME = Pattern.compile("[A-Za-z]([A-Za-z0-9.-]*[A-Za-z0-9])?");
 
-  /** Matches addresses with or without a port, in the formats of proxies. */
+  /** An address with or without a port, in the formats of proxies. */
   private static final Pattern ENTRY =
       Pattern.compile("\\[([0-9A-Fa-f:.]+)](?::\\d+)?|([0-9.]+)(?::\\d+)?|([0-9A-Fa-f:.]+)");
 

@@ -22,6 +22,6 @@ public interface Terminal {
   /** Runs an action on the first termination signal; the next one ends the process immediately. */
   void onStop(Runnable stop);
 
-  /** On the first signal to end, runs an action and then ends the process. */
+  /** Runs an action on the first termination signal, and then ends the process. */
   void beforeExit(Runnable close);
 }

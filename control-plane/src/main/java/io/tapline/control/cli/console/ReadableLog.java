@@ -27,7 +27,7 @@ public final class ReadableLog extends LogEventPatternConverter {
     this.lines = lines;
   }
 
-  /** Called by Log4j with the contents of the braces. */
+  /** Creates a converter. Log4j calls this with the contents of the braces. */
   public static ReadableLog newInstance(Configuration configuration, String[] options) {
     return new ReadableLog(
         PatternLayout.createPatternParser(configuration).parse(options[0]), options.length > 1);

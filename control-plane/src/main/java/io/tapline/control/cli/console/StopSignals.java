@@ -26,7 +26,7 @@ public final class StopSignals {
   }
 
   /**
-   * On the first signal, runs an action and then ends the process with the exit code of a process
+   * Runs an action on the first signal, and then ends the process with the exit code of a process
    * killed by the signal.
    */
   public static void closeBeforeTheEnd(Runnable close) {

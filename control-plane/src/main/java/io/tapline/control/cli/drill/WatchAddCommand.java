@@ -145,8 +145,7 @@ final class WatchAddCommand implements Callable<Integer> {
   }
 
   /**
-   * A file defines its watches completely, so the options of a single watch and its filter are
-   * rejected.
+   * Rejects the filter and the options of a single watch: a file defines its watches completely.
    */
   private void requireNoOther() {
     ParseResult parsed = spec.commandLine().getParseResult();

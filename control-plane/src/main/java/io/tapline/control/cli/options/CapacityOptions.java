@@ -32,7 +32,7 @@ public final class CapacityOptions {
   }
 
   /**
-   * Returns the maximum number of queries that run at once.
+   * Returns the maximum number of concurrent queries.
    *
    * @param files true if each query reads files, with a separate monitor
    */

@@ -309,7 +309,7 @@ public final class ServiceOptions {
    * @param installation installation with its plug-ins
    * @param network network of the inventory, in which queries are placed
    * @param hashKeys hash keys of the monitors that it starts
-   * @param maxQueries maximum number of queries that run at once
+   * @param maxQueries maximum number of concurrent queries
    */
   public EmbeddedOptions pipeline(
       Console console,

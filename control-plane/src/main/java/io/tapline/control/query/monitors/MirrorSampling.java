@@ -25,7 +25,7 @@ final class MirrorSampling {
    */
   private static final double ROOM = 0.8;
 
-  /** Switches are widened when the rate exceeds this fraction of the share that they copy. */
+  /** Fraction of the share that switches copy; if the rate exceeds it, switches are widened. */
   private static final double FULL = 0.95;
 
   /**

@@ -19,7 +19,7 @@ public interface PartPlacement {
   Optional<Map<String, Match>> without(String host);
 
   /**
-   * Lets another host measure the queues of a part whose host is gone.
+   * Lets another host measure the queues of a part whose host has disconnected.
    *
    * @param used the hosts of all parts of the query, which are not chosen
    * @return the queues with the new host, the same for all of them; empty if nothing changed since

@@ -19,7 +19,7 @@ import java.util.List;
  * @param hashKeyFile file with the monitor's hash keys
  * @param folder folder for plan files
  * @param topics retention of topics
- * @param maxQueries maximum number of queries that run at once
+ * @param maxQueries maximum number of concurrent queries
  * @param jobKey key from which job passwords are derived
  */
 public record Backend(

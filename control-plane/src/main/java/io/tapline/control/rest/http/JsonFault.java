@@ -78,7 +78,7 @@ record JsonFault(int line, int column, String expected, String found) {
 
     private final String text;
 
-    /** Marks an open array, which has no names. */
+    /** Marker of an open array, which has no names. */
     private static final Set<String> ARRAY = Set.of();
 
     /** The names so far of each open object, innermost first. */

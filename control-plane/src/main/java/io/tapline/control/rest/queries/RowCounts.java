@@ -37,8 +37,8 @@ final class RowCounts {
   /**
    * The windows that a request can skip.
    *
-   * @param last entry of the last of them
-   * @param rows number of their rows
+   * @param last entry of the last such window
+   * @param rows number of rows in these windows
    */
   record Skip(String last, long rows) {}
 
