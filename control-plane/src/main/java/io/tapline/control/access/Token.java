@@ -14,8 +14,8 @@ import java.util.HexFormat;
  *
  * @param name name for users; empty for none
  * @param sha256 hash of the secret, 64 hexadecimal digits
- * @param expires time from which it is refused; null for never
- * @param quota quota of its tenant
+ * @param expires time from which the token is refused; null for never
+ * @param quota quota of the token's tenant
  */
 public record Token(
     String name, Role role, Rights rights, String sha256, Instant expires, Quota quota) {

@@ -7,9 +7,7 @@ import java.util.Optional;
 public final class TokenChecks {
   private final Optional<TokenFile> tokens;
 
-  /**
-   * @param tokens the server's tokens; empty if it needs none, and permits everything
-   */
+  /** @param tokens the server's tokens; empty if the server needs none and permits everything */
   public TokenChecks(Optional<TokenFile> tokens) {
     this.tokens = tokens;
   }
@@ -17,10 +15,10 @@ public final class TokenChecks {
   /**
    * Returns the reason why an analyst's work has to end; empty if it may continue.
    *
-   * @param sha256 hash of the token with which it began; empty if the server needed none then,
-   *     which permits it permanently
+   * @param sha256 hash of the token with which the work began; empty if the server needed none
+   *     then, which permits the work permanently
    * @param tenant tenant of the work
-   * @param scope addresses that it covers
+   * @param scope addresses that the work covers
    */
   public Optional<String> refusal(String sha256, String tenant, Scope scope) {
     if (tokens.isEmpty() || sha256.isEmpty()) {

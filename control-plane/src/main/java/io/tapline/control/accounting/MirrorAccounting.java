@@ -48,7 +48,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
    *
    * @param copied packets that switches copied, with a lag of one to two seconds
    * @param received packets received, for any query
-   * @param lost packets lost in this incarnation of its monitor
+   * @param lost packets lost in this incarnation of the host's monitor
    */
   public record Copies(long copied, long received, long lost) {}
 

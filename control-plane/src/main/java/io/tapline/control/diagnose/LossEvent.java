@@ -33,7 +33,7 @@ record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long
    * indicate a loss.
    *
    * @param segments all segments of the flow, in order of time
-   * @param repeats the retransmissions among them, in order of time
+   * @param repeats the retransmissions among these segments, in order of time
    */
   static List<LossEvent> of(List<Segment> segments, List<Segment> repeats) {
     Set<List<Long>> retransmissions = new HashSet<>();

@@ -7,7 +7,7 @@ import java.util.Map;
  * The losses, where they occurred and why.
  *
  * @param nodes nodes whose headers were used
- * @param missing nodes that sent none, with the reason
+ * @param missing nodes that sent no headers, with the reason
  * @param incomplete true if more headers matched than one request reads
  * @param verdict a sentence for each finding
  */
@@ -43,7 +43,7 @@ public record LossReport(
   /**
    * A flow that used the link at the same time.
    *
-   * @param losses its losses at this switch
+   * @param losses the flow's losses at this switch
    */
   public record Contender(
       FlowKey flow, int priority, long segments, long payloadBytes, long losses) {}

@@ -36,7 +36,8 @@ final class OutcastDiagnosis {
   /**
    * Creates a diagnosis of the traffic to one host in one span.
    *
-   * @param stored the nodes' filter of retransmissions; null if they don't track them
+   * @param stored the nodes' filter of retransmissions; null if the nodes don't track
+   *     retransmissions
    */
   OutcastDiagnosis(
       Headers all, String destination, String stored, long fromNs, long toNs, long everyNs) {

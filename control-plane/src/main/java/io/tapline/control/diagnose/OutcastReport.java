@@ -7,7 +7,7 @@ import java.util.Map;
  * The shares of the path to a host that the host's flows get.
  *
  * @param nodes nodes whose headers were used
- * @param missing nodes that sent none, with the reason
+ * @param missing nodes that sent no headers, with the reason
  * @param steps windows of event time, each with the totals at its end
  * @param flows flows, smallest first
  * @param links links between switches, and the traffic that they carried to the host

@@ -7,7 +7,7 @@ import java.util.Map;
  * Packets that violated a path rule.
  *
  * @param nodes nodes whose headers were used
- * @param missing nodes that sent none, with the reason
+ * @param missing nodes that sent no headers, with the reason
  * @param packets packets with telemetry
  * @param violations violations by flow, in descending order of packets
  */

@@ -9,7 +9,7 @@ import java.util.List;
  *
  * @param path switches in order; empty without telemetry
  * @param latencyNs time in each switch
- * @param leftNs time at which it left each switch
+ * @param leftNs time at which the segment left each switch
  */
 record Segment(
     FlowKey flow,

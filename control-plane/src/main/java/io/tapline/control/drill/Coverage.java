@@ -19,7 +19,7 @@ public record Coverage(long incarnation, long sinceNs, long notEvaluatedNs, List
   /**
    * A period in which the watch was not evaluated, or its alerts are lost.
    *
-   * @param fromNs latest time at which it is known to have been evaluated
+   * @param fromNs latest time at which the watch is known to have been evaluated
    * @param toNs time at which the evaluation resumed
    * @param reason reason for the gap, for users
    */

@@ -52,7 +52,8 @@ public final class DrillService implements AutoCloseable {
    * Creates a service that skips nodes whose hosts can't have seen the requested packets, because a
    * host sees only packets of its addresses.
    *
-   * @param addressesOf addresses of a node's host as "address/length"; none if it may see anything
+   * @param addressesOf addresses of a node's host as "address/length"; none if the host may see any
+   *     packet
    */
   public DrillService(List<NodeAddress> addresses, Function<String, List<String>> addressesOf) {
     this(addresses, addressesOf, NodeAccess.LOCAL);
@@ -84,7 +85,7 @@ public final class DrillService implements AutoCloseable {
    * Returns a service that leaves the nodes' watches to another service until its own watches
    * {@code lead}.
    *
-   * @param tokens tokens of the watches' owners; empty if they need none
+   * @param tokens tokens of the watches' owners; empty if the owners need none
    */
   public static DrillService following(
       List<NodeAddress> addresses,
@@ -125,8 +126,8 @@ public final class DrillService implements AutoCloseable {
   /**
    * A node and its state.
    *
-   * @param description null if it does not answer
-   * @param error reason why it does not; empty if it does
+   * @param description null if the node does not answer
+   * @param error reason why the node does not answer; empty if it does
    */
   public record NodeState(NodeAddress address, NodeDescription description, String error) {}
 

@@ -10,8 +10,9 @@ import java.util.TreeMap;
  * A node's evaluation of a watch, as far as it is known. Times are nanoseconds since the epoch.
  *
  * @param node name of the node
- * @param evaluates true if the node is connected and evaluates it now
- * @param knownToNs if not, the time since which it is unknown whether the node evaluates it
+ * @param evaluates true if the node is connected and evaluates the watch now
+ * @param knownToNs otherwise, the time since which it is unknown whether the node evaluates the
+ *     watch
  * @param coverage evaluation so far; null if the node never began
  * @param missedAlerts alerts of the node that this server never received
  */

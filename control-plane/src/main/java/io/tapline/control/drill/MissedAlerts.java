@@ -25,7 +25,7 @@ final class MissedAlerts {
   /**
    * Records an alert that has arrived.
    *
-   * @param number its number among the alerts of the watch and node; 0 if it has none
+   * @param number the alert's number among those of the watch and node; 0 if it has none
    */
   synchronized void arrived(String watch, String node, long number) {
     if (number > 0) {

@@ -34,7 +34,7 @@ public final class MonitorWatches {
      *
      * @param id the alert's ID, which a restart of the server does not change
      * @param monitor name of the monitor
-     * @param replayed true if an earlier server may have reported it
+     * @param replayed true if an earlier server may have reported the alert
      */
     void alert(NodeAlert alert, String id, String monitor, boolean replayed);
   }

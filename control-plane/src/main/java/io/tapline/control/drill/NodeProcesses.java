@@ -95,7 +95,7 @@ final class NodeProcesses implements AutoCloseable {
   /**
    * Waits until each node has this number of rows.
    *
-   * @throws IOException if they do not have them in time; the message contains the first node's
+   * @throws IOException if a node does not have them in time; the message contains the first node's
    *     state
    */
   void awaitRows(DrillService drill, long rows) throws IOException, InterruptedException {

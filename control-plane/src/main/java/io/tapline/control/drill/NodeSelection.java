@@ -67,7 +67,7 @@ final class NodeSelection {
   /**
    * Creates a selection by the hosts' addresses.
    *
-   * @param addresses addresses of a host, as "address/length"; none if it may see anything
+   * @param addresses addresses of a host, as "address/length"; none if the host may see any packet
    */
   NodeSelection(Function<String, List<String>> addresses) {
     this.addresses = addresses;

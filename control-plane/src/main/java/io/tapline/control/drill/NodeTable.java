@@ -19,7 +19,8 @@ final class NodeTable implements AutoCloseable {
   /**
    * Creates a table of the permanent nodes.
    *
-   * @throws IllegalArgumentException if two have the same name, or access to one is not allowed
+   * @throws IllegalArgumentException if two nodes have the same name, or access to one is not
+   *     allowed
    */
   NodeTable(List<NodeAddress> addresses, NodeAccess access) {
     this.access = access;

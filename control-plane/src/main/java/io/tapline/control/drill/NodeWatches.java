@@ -64,7 +64,7 @@ record NodeWatches(Set<String> names, Set<String> aggregates, Map<String, String
   /**
    * Returns the coverage of a watch that the node has from now on.
    *
-   * @param previousCoverage coverage so far; null if the node has never evaluated it
+   * @param previousCoverage coverage so far; null if the node has never evaluated the watch
    * @param description the node's current description
    * @param isPresent true if the node had the watch when its stream began
    * @param heardNs time of the node's previous contact; 0 if never

@@ -133,7 +133,7 @@ enum Sketches {
   /**
    * Returns the words.
    *
-   * @throws IllegalArgumentException if they are not a state of this kind
+   * @throws IllegalArgumentException if the words are not a state of this kind
    */
   long[] read(AggregateState state) {
     long[] array = empty();

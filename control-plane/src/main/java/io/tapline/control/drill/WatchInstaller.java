@@ -37,7 +37,7 @@ final class WatchInstaller {
   /**
    * Verifies that there are nodes for a watch.
    *
-   * @throws DrillException if there are none, or it names unknown ones
+   * @throws DrillException if there are none, or the watch names unknown ones
    */
   void requireNodes(WatchSpec spec) throws DrillException {
     Map<String, NodeClient> known = reach.within(spec.scope(), nodes.all());

@@ -189,7 +189,7 @@ public final class WatchService implements AutoCloseable {
   /**
    * Installs a watch on the nodes that answer, and on the others when they reconnect.
    *
-   * @return its name
+   * @return name of the watch
    * @throws DrillException if a node rejects it, there are too many, or it can't be stored
    */
   public String add(WatchSpec spec, Holder holder) throws DrillException {
@@ -199,10 +199,9 @@ public final class WatchService implements AutoCloseable {
   /**
    * Adds all watches, or none of them: if one is rejected, the others are removed again.
    *
+   * @return their names, in the same order
    * @throws DrillException if one is invalid, a node rejects one, or there are too many; the
    *     message begins with the watch's index in the list
-   * @throws DrillException if one is invalid, a node rejects one, or there are too many; the
-   *     message has its place in the list
    */
   public List<String> addAll(List<WatchSpec> specs, Holder holder) throws DrillException {
     return addChecked(specs, holder, WatchService::place);

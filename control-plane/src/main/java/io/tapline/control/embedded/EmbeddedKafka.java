@@ -92,7 +92,7 @@ public final class EmbeddedKafka implements AutoCloseable {
    * Formats a log folder below {@code folder} and starts the broker; returns when it accepts
    * clients. Retries with another port if another process took the chosen one.
    *
-   * @param address address at which other hosts reach it; empty if none do
+   * @param address address at which other hosts reach the broker; empty if none do
    * @param onFailure receives the reason if the broker fails
    */
   public static EmbeddedKafka start(Path folder, String address, Consumer<String> onFailure)

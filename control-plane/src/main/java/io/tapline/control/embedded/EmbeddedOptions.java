@@ -30,7 +30,7 @@ import java.util.Optional;
  * @param redis Redis to use instead of our own redis-server; empty for our own
  * @param flink session clusters to use instead of an embedded one, {@code http://host:port}; none
  *     for the embedded one
- * @param flinkTls TLS files for their job managers
+ * @param flinkTls TLS files for the session clusters' job managers
  * @param checkpoints URI of the clusters' checkpoint folder; empty for the job manager's memory
  * @param topics retention of topics
  * @param hashKeys hash keys of the monitors that are started here

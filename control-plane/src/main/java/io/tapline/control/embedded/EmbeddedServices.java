@@ -28,7 +28,7 @@ public final class EmbeddedServices implements AutoCloseable {
    * Starts the services with a broker that is open to every client, for tests that use it from
    * other processes.
    *
-   * @param address address of this host at which other hosts reach it; empty if none do
+   * @param address address of this host at which other hosts reach the broker; empty if none do
    */
   public static EmbeddedServices startOpen(String address) throws IOException {
     return startOpen(address, EmbeddedKafka.ProxyOptions.NOTHING);

@@ -43,9 +43,9 @@ public final class LocalAgents implements AutoCloseable {
   /**
    * The options of every agent.
    *
-   * @param program tapline-agent, in the same folder as its monitor
-   * @param networkInterface interface that they capture on; empty for taps alone
-   * @param taps taps of interfaces that they capture on in addition to it
+   * @param program tapline-agent, in the same folder as tapline-monitor
+   * @param networkInterface interface that the agents capture on; empty for taps alone
+   * @param taps taps of interfaces that the agents also capture on
    * @param plugins plug-ins for the monitor to load
    * @param kafkaTls TLS files for the monitor's connections to brokers; none for unencrypted
    *     connections

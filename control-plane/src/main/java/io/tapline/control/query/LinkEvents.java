@@ -67,7 +67,7 @@ public final class LinkEvents {
    * the events of links that flows of its subnets use, with only these flows.
    *
    * @param owns selects queries by ID
-   * @param scope the caller's subnets; without limits, it sees no other query
+   * @param scope the caller's subnets; a caller without limits sees only the queries that it owns
    */
   public record Viewer(Predicate<String> owns, Scope scope) {}
 

@@ -72,7 +72,7 @@ final class Query {
   /**
    * Creates a query that is about to run.
    *
-   * @param records store of its record
+   * @param records store of the query's record
    */
   Query(
       QueryEnvironment environment,

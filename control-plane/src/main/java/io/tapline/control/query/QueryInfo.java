@@ -8,10 +8,9 @@ import java.util.List;
  * A query.
  *
  * @param id the query's ID in every component
+ * @param text the formatted query
  * @param submittedNs wall-clock time of the submission, in nanoseconds since the epoch, like the
  *     next two times, which are 0 until they occur
- * @param submittedNs time of the submission by the wall clock, in nanoseconds since the epoch, as
- *     are the next two times; 0 if there is none yet
  * @param error reason for its failure; empty otherwise
  * @param notes notes for its author, such as its cost and omissions
  */

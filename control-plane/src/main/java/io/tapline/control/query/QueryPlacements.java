@@ -107,7 +107,7 @@ final class QueryPlacements {
    * Result of placing queues.
    *
    * @param queues the queues with their hosts and marks; empty if they can't be placed
-   * @param rules the rules for their copies
+   * @param rules the rules for the queues' copies
    * @param refusal reason why they can't be placed; empty otherwise
    */
   record Copies(List<Queue> queues, List<Rule> rules, String refusal) {}

@@ -22,8 +22,8 @@ import java.util.TreeSet;
  * @param plan the job's plan
  * @param mirrored true if switches mirror packets for it, false if its hosts see them without
  *     mirroring
- * @param parts its monitors: each a plan with one monitor, its host, and the current epoch of that
- *     assignment
+ * @param parts the query's parts: for each monitor, a plan with that monitor, its host, and the
+ *     current epoch of the assignment
  * @param stopping true if it was asked to stop
  */
 public record QueryRecord(

@@ -43,7 +43,7 @@ public final class QueueBursts {
    * Resolves SWITCH:NEIGHBOUR or SWITCH:PORT by the inventory's network. A switch ID, as packets
    * report it, need not be in the network.
    *
-   * @return the queue as AT or its tuples name it
+   * @return the queue, as AT or tuples name it
    * @throws IllegalArgumentException if it is not such a name, or the network lacks the switch or
    *     the port; the message lists what exists
    */

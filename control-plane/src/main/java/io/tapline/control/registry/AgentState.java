@@ -6,7 +6,7 @@ import java.util.List;
  * The last known state of a host's agent.
  *
  * @param up true if it has a lease
- * @param sinceNs time at which it came up or was lost, in nanoseconds since the epoch
+ * @param sinceNs time at which the agent came up or disconnected, in nanoseconds since the epoch
  * @param taps taps of switches that its monitor listens on
  * @param polledTimes true if its monitor's port stamps packets when they are polled
  * @param changesTriggers true if it can change the triggers of a running query

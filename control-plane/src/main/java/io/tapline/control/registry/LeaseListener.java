@@ -25,7 +25,7 @@ public interface LeaseListener {
    * Reports how many packets have reached a monitor.
    *
    * @param incarnation incarnation of the monitor
-   * @param packets packets since it started, of any query
+   * @param packets packets of any query since the monitor started
    * @param untilNs everything that arrived before this System.nanoTime of this process is counted
    */
   default void copies(String agent, long incarnation, long packets, long untilNs) {}
@@ -35,7 +35,7 @@ public interface LeaseListener {
    *
    * @param taken called on any thread once events are safe, with the number of the monitor's next
    *     event; the agent sends all others again if this control plane is replaced
-   * @return true if the listener takes them; if none does, the agent may drop them
+   * @return true if the listener takes the events; if no listener does, the agent may drop them
    */
   default boolean events(String agent, EventBatch batch, LongConsumer taken) {
     return false;

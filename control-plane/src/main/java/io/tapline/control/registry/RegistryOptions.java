@@ -16,10 +16,10 @@ import java.util.function.Function;
  * @param logins returns the broker login of a host's monitor, or no login if brokers require none.
  *     Must not block
  * @param probe interval of keep-alive probes
- * @param lease time after which an agent that has not renewed its lease is lost
+ * @param lease time after which an agent that has not renewed its lease is disconnected
  * @param disconnectAfter time without a lease after which another host may take over
- * @param grace time that assignments wait for a lost agent, and agents for a control plane; less
- *     than 25 days
+ * @param grace time that assignments wait for a disconnected agent, and agents for a control plane;
+ *     less than 25 days
  */
 public record RegistryOptions(
     InetSocketAddress address,

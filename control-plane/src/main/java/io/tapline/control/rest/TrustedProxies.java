@@ -16,9 +16,9 @@ import java.util.regex.Pattern;
  * X-Forwarded-For: entries are trusted backwards from the last one, as long as a trusted proxy
  * wrote them; earlier ones may be forged.
  *
- * @param networks their addresses
- * @param names their names, resolved for every request, since restarted containers may have
- *     different addresses
+ * @param networks addresses of the proxies
+ * @param names names of the proxies, resolved for every request, since restarted containers may
+ *     have different addresses
  */
 public record TrustedProxies(List<IpPrefix> networks, List<String> names) {
   /** No trusted proxies. */

@@ -16,7 +16,7 @@ import java.util.function.IntFunction;
 /**
  * The configuration of a control plane.
  *
- * @param pipeline the pipeline of its queries
+ * @param pipeline the pipeline of the queries
  * @param hashKeys hash keys; empty if the control plane chooses them
  * @param files capture files that queries read; empty for none
  * @param agents agents, of other hosts or of this one, whose monitors capture; empty if none are

@@ -85,7 +85,7 @@ public final class Testbed {
    * @param openFlowPort port of the controller
    * @param ownController true to run a controller; otherwise the user runs one
    * @param agents the programs in hosts
-   * @return true if it had to be created
+   * @return true if the testbed had to be created
    */
   public boolean up(FatTreePlan plan, int openFlowPort, boolean ownController, Agents agents)
       throws TestbedException {

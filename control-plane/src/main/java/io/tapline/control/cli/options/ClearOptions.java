@@ -52,7 +52,7 @@ public final class ClearOptions {
    *
    * @param hosts hosts of the addresses to connect to, or to listen on
    * @param where the option and its value
-   * @param instead the options that fix it
+   * @param instead the options that encrypt the connection
    */
   public void check(Service service, List<String> hosts, String where, String instead) {
     if (hosts.stream().allMatch(Loopback::is)) {

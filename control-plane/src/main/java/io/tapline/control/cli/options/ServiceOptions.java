@@ -308,7 +308,7 @@ public final class ServiceOptions {
    *
    * @param installation installation with its plug-ins
    * @param network network of the inventory, in which queries are placed
-   * @param hashKeys hash keys of the monitors that it starts
+   * @param hashKeys hash keys of the monitors that the pipeline starts
    * @param maxQueries maximum number of concurrent queries
    */
   public EmbeddedOptions pipeline(

@@ -28,8 +28,8 @@ record NativeSettings(
   /**
    * One flag.
    *
-   * @param value its value; empty for a switch
-   * @param defaultText empty if it has no default
+   * @param value the flag's value; empty for a switch
+   * @param defaultText empty if the flag has no default
    */
   record Setting(String flag, String value, String defaultText, String meaning) {
     String type() {

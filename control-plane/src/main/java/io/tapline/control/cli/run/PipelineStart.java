@@ -25,7 +25,7 @@ final class PipelineStart {
    *
    * @param installation installation with its plug-ins
    * @param services external Kafka, Flink and Redis, if any
-   * @param hashKeys hash keys of the monitors that it starts
+   * @param hashKeys hash keys of the monitors that the pipeline starts
    */
   static PipelineSession of(
       Console console,

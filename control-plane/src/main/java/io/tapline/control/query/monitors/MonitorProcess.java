@@ -96,7 +96,7 @@ final class MonitorProcess {
   /**
    * Starts the process.
    *
-   * @param onReady called once it reads packets
+   * @param onReady called once the monitor reads packets
    */
   static MonitorProcess start(Command command, ProgressListener listener, Runnable onReady)
       throws IOException {

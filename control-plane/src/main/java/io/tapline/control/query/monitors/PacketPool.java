@@ -26,7 +26,8 @@ final class PacketPool {
   /**
    * A grant to a part.
    *
-   * @param packets total that it may take since the query began; 0 asks it to return its remainder
+   * @param packets total that the part may take since the query began; 0 asks the part to return
+   *     its remainder
    */
   record Grant(int part, long packets, long version) {}
 

@@ -65,7 +65,7 @@ public final class TopicRights {
    * The users of a query's topic.
    *
    * @param monitors users that write to the topic
-   * @param alertTopics topics that its job may write
+   * @param alertTopics topics that the query's job may write to
    */
   public record Users(Set<String> monitors, Set<String> alertTopics) {
     static final Users NONE = new Users(Set.of(), Set.of());

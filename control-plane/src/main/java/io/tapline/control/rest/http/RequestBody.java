@@ -49,7 +49,7 @@ public final class RequestBody {
   /**
    * Returns the body, a JSON object.
    *
-   * @throws ProblemException 415 if it is of another type, 400 if it is not an object
+   * @throws ProblemException 415 if the body is of another type, 400 if it is not an object
    */
   public static JsonNode object(Context ctx) {
     return object(ctx, MAX_BYTES);

@@ -19,8 +19,8 @@ import java.util.Map;
  * @param id ID of the alert
  * @param condition selects the group; blank for all headers
  * @param fromNs beginning of the window, since the epoch
- * @param toNs first nanosecond after it
- * @param nodes names of the nodes that have them; empty for all
+ * @param toNs first nanosecond after the window
+ * @param nodes names of the nodes that have the headers; empty for all
  * @param stored name of a filter that these nodes store, which the condition narrows; empty for
  *     none
  */
@@ -113,7 +113,7 @@ record AlertHeaders(
   /**
    * Verifies that nodes still have headers of the alert.
    *
-   * @throws DrillException if they have none, or can't be asked
+   * @throws DrillException if the nodes have none, or can't be queried
    */
   void require(DrillService drill, HeaderFilter group) throws DrillException {
     DrillService.Headers first = drill.headers(request(group, 1));
