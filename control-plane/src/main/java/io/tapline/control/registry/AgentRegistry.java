@@ -326,8 +326,8 @@ public final class AgentRegistry implements Assignments, RouteObserver, AutoClos
     }
 
     /**
-     * Blocks, except for events, which limits the reading of a flooding agent to the rate at which
-     * its messages are handled.
+     * Blocks until the message is handled, unless it contains events. This limits the reading of a
+     * flooding agent to the rate at which its messages are handled.
      */
     @Override
     public void onNext(AgentMessage message) {

@@ -58,8 +58,8 @@ final class AgentTriggers {
   }
 
   /**
-   * Returns the commands after a refusal: all triggers if they did not cause it; none if the owner
-   * of the query has to decide.
+   * Returns the commands after a refusal: all triggers if the triggers did not cause it; none if
+   * the owner of the query has to decide.
    */
   List<TriggersCommand> refused(int epoch, MonitorStatus.Triggers answer) {
     WantedTriggers known = wanted.get(answer.getQuery());

@@ -222,8 +222,8 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   }
 
   /**
-   * Waits until a monitor that is already counting accepts the watches, or for {@link
-   * #RESPONSE_MS}: that may take as long as a window.
+   * Waits, for at most {@link #RESPONSE_MS}, until a monitor that is already counting accepts the
+   * watches, which may take as long as a window.
    */
   private static void requireAccepted(WatchGroup group) throws DrillException {
     try {

@@ -10,7 +10,7 @@ import java.util.TreeMap;
 
 /**
  * Draws switches and the traffic that each link carries to a host, with the host on top (Confluo,
- * figure 10(c)).
+ * Figure 10(c)).
  */
 final class OutcastDrawing {
   private static final int WIDTH = 760;

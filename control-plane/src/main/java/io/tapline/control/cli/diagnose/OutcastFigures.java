@@ -10,7 +10,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Draws figure 10 of Confluo (NSDI'19) from a report; returns the files' contents by name. */
+/** Draws Figure 10 of Confluo (NSDI'19) from a report; returns the files' contents by name. */
 final class OutcastFigures {
   private static final double NS_PER_S = 1e9;
   private static final double BITS_PER_MBIT = 1e6;

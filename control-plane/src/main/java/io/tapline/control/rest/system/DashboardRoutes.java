@@ -72,7 +72,8 @@ public final class DashboardRoutes {
   }
 
   /**
-   * Sets the security headers, for scripts, too: a worker is subject to the policy of its script.
+   * Sets the security headers. Scripts carry them, too: a worker is subject to the policy of its
+   * script.
    */
   private static void protect(Context ctx) {
     ctx.header("Content-Security-Policy", POLICY);
