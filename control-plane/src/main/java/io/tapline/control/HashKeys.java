@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /**
- * The hash keys of a deployment; a file has one per line (packet_io/config/hash_key_file.h).
+ * The hash keys of a deployment; a file has one key per line (packet_io/config/hash_key_file.h).
  *
  * @param flows key with which monitors sample flows and MultiLog nodes find them; both need the
  *     same key

@@ -12,7 +12,7 @@ public record Tap(String text) {
   /**
    * Checks that the text names a source.
    *
-   * @throws IllegalArgumentException if it names none; the message gives the expected form
+   * @throws IllegalArgumentException if the text names none; the message gives the expected form
    */
   public Tap {
     if (source(text).isEmpty()) {

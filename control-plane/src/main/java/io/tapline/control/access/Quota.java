@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The share of a server that a tenant may use, with all its tokens together.
+ * The share of a server that a tenant may use with all of its tokens together.
  *
  * @param queries maximum number of concurrent queries
  * @param eventStreams maximum number of open event streams

@@ -24,8 +24,8 @@ public final class ReplacedFile {
    * Writes a new file next to the old one and renames it. Owner, group and mode stay the same; a
    * file that did not exist is accessible only to its owner.
    *
-   * @throws IOException if that is impossible, for example because the file has a different owner;
-   *     the file is then unchanged
+   * @throws IOException if the file can't be replaced, for example because it has a different
+   *     owner; the file is then unchanged
    */
   public static void write(Path file, String text) throws IOException {
     // Resolves a symbolic link, which would be replaced otherwise.

@@ -1,6 +1,6 @@
 package io.tapline.control.access;
 
-/** The role of a token's holder; each includes the ones before it. */
+/** The role of a token's holder. Each role includes the ones before it. */
 public enum Role {
   /** May read the tenant's queries, their results and alerts. */
   VIEWER,

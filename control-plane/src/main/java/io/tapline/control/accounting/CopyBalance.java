@@ -28,7 +28,7 @@ import java.util.Optional;
  * counts only {@link #FLOW_SETTLES_NS} after it was first seen. Packets that arrived shortly
  * before, and packets that none of our switches copied, make the bound too small, until traffic has
  * paused for {@link #PAUSE_NS}: packets that no switch has counted by then are not copies, and the
- * number is exact. Does no I/O. All times are those of System.nanoTime. Not thread-safe.
+ * number is exact. Does no I/O. Times are those of System.nanoTime. Not thread-safe.
  */
 final class CopyBalance {
   static final long FLOW_SETTLES_NS = 3_000_000_000L;

@@ -13,9 +13,10 @@ import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Id;
 
 /**
- * Access rights on ZooKeeper's nodes. Over TLS, only the subject of the control plane's
- * certificate, which the control planes of a deployment share, can access anything below {@code
- * /tapline}; without TLS there are no subjects, and nodes are open to every client. Thread-safe.
+ * Access rights on ZooKeeper's nodes. Over TLS, only clients with the subject of the control
+ * plane's certificate, which the control planes of a deployment share, can access anything below
+ * {@code /tapline}; without TLS there are no subjects, and nodes are open to every client.
+ * Thread-safe.
  */
 final class NodeRights implements ACLProvider {
   private static final String ROOT = "/";
@@ -85,7 +86,7 @@ final class NodeRights implements ACLProvider {
         }
         closeChildren(client, child, closedACLs);
       } catch (KeeperException.NoNodeException e) {
-        // The node is gone, such as that of a control plane that has left the election.
+        // The node no longer exists, such as that of a control plane that has left the election.
       }
     }
   }

@@ -10,7 +10,7 @@ import java.util.List;
  * @param bursts the latest bursts, in order of time
  * @param incomplete true if there may have been more bursts than are reported
  * @param completeSinceNs if incomplete, bursts that ended before this time may be missing; else 0
- * @param verdict the finding in words
+ * @param verdict the finding, as sentences
  */
 public record QueueReport(
     String queue,

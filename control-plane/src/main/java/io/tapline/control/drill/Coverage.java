@@ -17,7 +17,7 @@ public record Coverage(long incarnation, long sinceNs, long notEvaluatedNs, List
   public static final int MAX_GAPS = 16;
 
   /**
-   * A period in which the watch was not evaluated, or its alerts are lost.
+   * A period in which the watch was not evaluated, or its alerts were lost.
    *
    * @param fromNs latest time at which the watch is known to have been evaluated
    * @param toNs time at which the evaluation resumed

@@ -15,7 +15,10 @@ import java.util.List;
  */
 public record DrillRequest(
     HeaderFilter filter, long fromNs, long toNs, long limit, List<String> nodes, String stored) {
-  /** Limits memory: a header takes about 1.5 KB as JSON, and all are collected to be sorted. */
+  /**
+   * Maximum number of rows, which limits memory: a header takes about 1.5 KB as JSON, and all are
+   * collected to be sorted.
+   */
   public static final long MAX_ROWS = 100_000;
 
   /** Removes duplicate names: a node that is asked twice would wait for itself. */

@@ -33,10 +33,10 @@ public final class DrillService implements AutoCloseable {
   private final NodeSelection reach;
   private final WatchService watches;
 
-  /** Layouts by node name. A node may have another schema after an update. */
+  /** Layouts by node name. A node may have a different schema after an update. */
   private final Map<String, KnownLayout> layouts = new ConcurrentHashMap<>();
 
-  /** The layout of a node's rows since one of its starts. */
+  /** The layout of a node's rows in one of its incarnations. */
   private record KnownLayout(long incarnation, RowLayout layout) {}
 
   /**
@@ -62,7 +62,8 @@ public final class DrillService implements AutoCloseable {
   /**
    * Creates a service that can also connect to nodes of other hosts.
    *
-   * @throws IllegalArgumentException also if access to a node is not allowed
+   * @throws IllegalArgumentException if two nodes have the same name, or access to one is not
+   *     allowed
    */
   public DrillService(
       List<NodeAddress> addresses, Function<String, List<String>> addressesOf, NodeAccess access) {

@@ -61,7 +61,7 @@ final class EarliestRows {
     latestFirst.add(row);
   }
 
-  /** Returns true if there were more than the limit. */
+  /** Returns true if there were more rows than the limit. */
   synchronized boolean more() {
     return more;
   }

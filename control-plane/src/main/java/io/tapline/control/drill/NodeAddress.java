@@ -24,12 +24,12 @@ public record NodeAddress(String name, String target) {
     return new NodeAddress(text.substring(0, equals), text.substring(equals + 1));
   }
 
-  /** Returns true if it is a socket file, to which the system restricts access. */
+  /** Returns true if the target is a socket file, to which the system restricts access. */
   boolean isSocketFile() {
     return target.startsWith("unix:") || target.startsWith("unix-abstract:");
   }
 
-  /** Returns true if its traffic never leaves this host. */
+  /** Returns true if traffic to the target never leaves this host. */
   boolean isLocal() {
     int colon = target.lastIndexOf(':');
     String host = colon < 0 ? target : target.substring(0, colon);

@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Confluo's Algorithm 1: every node's read tail is frozen before any is unfrozen.
+ * Confluo's Algorithm 1: every node's read tail is frozen before any of them is unfrozen.
  *
  * <p>A freeze expires automatically after {@link #EXPIRY}: a failed coordinator can't block a node.
  * A node reports if its freeze expired before it was unfrozen; then rows may have become visible
@@ -27,10 +27,13 @@ import java.util.concurrent.TimeoutException;
  * <p>Snapshots are taken one at a time: two concurrent ones would find each other's freezes.
  */
 final class Snapshots {
-  /** Long enough for many round trips, short enough for the delay of new rows to go unnoticed. */
+  /**
+   * Maximum time of a freeze: long enough for many round trips, short enough for the delay of new
+   * rows to go unnoticed.
+   */
   static final Duration EXPIRY = Duration.ofSeconds(2);
 
-  /** Shorter than the expiry: a later response could not be used. */
+  /** Time to wait for responses, shorter than the expiry: a later response could not be used. */
   static final Duration TIMEOUT = Duration.ofSeconds(1);
 
   private static final int MAX_ATTEMPTS = 5;
@@ -41,8 +44,8 @@ final class Snapshots {
   /**
    * Takes a snapshot of these nodes.
    *
-   * @param leftOut nodes that are not asked, and why, for the result
-   * @throws DrillException if there is none after several attempts
+   * @param leftOut nodes that are not queried, and why, for the result
+   * @throws DrillException if several attempts have failed
    */
   synchronized SnapshotVector take(Collection<NodeClient> nodes, Map<String, String> leftOut)
       throws DrillException {

@@ -16,8 +16,8 @@ import java.util.regex.Pattern;
  *
  * @param filter selects headers; its scope is the owner's: the watch is on no host outside it
  * @param aggregate aggregate over these headers
- * @param when condition on the aggregate that alerts ("SUM > 1MB"); empty for none
- * @param windowNs window of event time over which the condition's aggregate is taken
+ * @param when alert condition on the aggregate ("SUM > 1MB"); empty for none
+ * @param windowNs window of event time over which the condition's aggregate is computed
  * @param everyNs interval at which the condition is evaluated
  * @param severity info, warning or critical
  * @param nodes names of the hosts; empty for all

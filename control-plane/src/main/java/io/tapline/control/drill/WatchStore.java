@@ -9,8 +9,8 @@ import java.util.Map;
 /**
  * The persistent state from which a control plane resumes watches. Thread-safe.
  *
- * <p>There is one writer at a time: an implementation that outlives its process rejects writes of a
- * control plane that has been replaced.
+ * <p>There is one writer at a time: a store that outlives its process rejects writes by a control
+ * plane that has been replaced.
  */
 public interface WatchStore {
   /** Returns a store whose watches end with this process. */

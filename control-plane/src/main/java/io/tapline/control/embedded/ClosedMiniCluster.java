@@ -43,7 +43,9 @@ final class ClosedMiniCluster extends MiniCluster {
 
   private final CompletableFuture<Void> restClosed = new CompletableFuture<>();
 
-  /** REQUIRES: one task manager, shared RPC, no offloading to the blob server. */
+  /**
+   * Creates a cluster. REQUIRES: one task manager, shared RPC, no offloading to the blob server.
+   */
   ClosedMiniCluster(MiniClusterConfiguration configuration) {
     super(configuration, () -> FlinkRpc.load(configuration.getConfiguration()));
   }

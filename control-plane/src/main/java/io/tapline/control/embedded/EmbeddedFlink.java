@@ -36,10 +36,13 @@ import org.apache.flink.streaming.api.graph.StreamGraph;
  * while it starts.
  */
 public final class EmbeddedFlink implements JobCluster {
-  /** Each query's job takes one slot; an ended job may keep its slot for a moment. */
+  /** Slots in addition to one per query: an ended job may keep its slot for a moment. */
   private static final int SPARE_SLOTS = 4;
 
-  /** A job has two shuffles between single subtasks, with ten buffers of 32 KiB at each end. */
+  /**
+   * Network memory per slot: a job has two shuffles between single subtasks, with ten buffers of 32
+   * KiB at each end.
+   */
   private static final int NETWORK_MIB_PER_SLOT = 2;
 
   private static final long STEP_SECONDS = 60;

@@ -295,7 +295,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
    * with it. REQUIRES: the process is about to exit.
    */
   public void abandon() {
-    // A Flink that is still starting would create files in a folder that no longer exists.
+    // A Flink cluster that is still starting would create files in a folder that no longer exists.
     flinkStarted.handle((started, error) -> started).join();
     close(EmbeddedPipeline::abandon);
   }

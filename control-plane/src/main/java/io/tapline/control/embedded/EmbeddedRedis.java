@@ -31,7 +31,7 @@ final class EmbeddedRedis implements AutoCloseable {
   private static final long READY_NS = 10_000_000_000L;
 
   /**
-   * Linux does not allow longer socket paths: the structure's array has 108 bytes, including the
+   * Maximum length of a socket path on Linux: the structure's array has 108 bytes, including the
    * terminating NUL.
    */
   private static final int LONGEST_SOCKET_BYTES = 107;

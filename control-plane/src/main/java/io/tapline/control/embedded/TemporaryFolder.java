@@ -18,9 +18,9 @@ import org.slf4j.LoggerFactory;
  * A folder for this process's files: {@code $TMPDIR/tapline-<pid>-<start>-<namespace>-<random>}.
  *
  * <p>A killed process can't remove its folder. The next process does, since the name shows whether
- * its owner is gone. The name contains the start of the process, in clock ticks since boot, because
- * process IDs are reused (a time of day would move with the clock), and the process namespace,
- * because another container's process may have the same ID.
+ * the owner has ended. The name contains the start of the process, in clock ticks since boot,
+ * because process IDs are reused (a time of day would move with the clock), and the process
+ * namespace, because another container's process may have the same ID.
  */
 final class TemporaryFolder implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(TemporaryFolder.class);
@@ -31,7 +31,10 @@ final class TemporaryFolder implements AutoCloseable {
   /** Minimum free space; an idle broker takes a tenth of it. */
   private static final long MIN_FREE_BYTES = 32L << 20;
 
-  /** Closing is retried, since threads that are about to end may still create a file. */
+  /**
+   * Number of attempts to remove the folder, since threads that are about to end may still create a
+   * file.
+   */
   private static final int CLOSE_ATTEMPTS = 5;
 
   private final Path path;
@@ -40,7 +43,7 @@ final class TemporaryFolder implements AutoCloseable {
     this.path = path;
   }
 
-  /** Creates a folder below {@code TMPDIR}, after removing those of processes that are gone. */
+  /** Creates a folder below {@code TMPDIR}, after removing those of processes that have ended. */
   static TemporaryFolder create() throws IOException {
     return create(parent());
   }
@@ -97,7 +100,7 @@ final class TemporaryFolder implements AutoCloseable {
     return path;
   }
 
-  /** Removes the folders of processes that are gone; ignores those that can't be removed. */
+  /** Removes the folders of processes that have ended; ignores those that can't be removed. */
   private static void sweep(Path parent) throws IOException {
     try (DirectoryStream<Path> folders = Files.newDirectoryStream(parent, "tapline-*")) {
       for (Path folder : folders) {

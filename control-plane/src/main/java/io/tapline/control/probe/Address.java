@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The address of a server, in the user's spelling.
+ * The address of a server, as the user spelled it.
  *
  * @param host a name or an address, IPv6 without brackets
  */

@@ -82,7 +82,7 @@ public final class LinkEvents {
     }
   }
 
-  /** The latest events so far; an earlier one makes room for a later one. */
+  /** The latest events so far. At the limit, a later event replaces the earliest one. */
   private static final class Latest {
     private final PriorityQueue<LinkEvent> events =
         new PriorityQueue<>(Comparator.comparingLong(LinkEvent::timeNs));

@@ -121,7 +121,7 @@ final class QueryPlacements {
   }
 
   /**
-   * Makes switches copy both sides of queues to one of these hosts each, until the query is
+   * Makes switches copy both sides of each queue to one of these hosts, until the query is
    * released. Queues that have hosts and marks keep them.
    */
   synchronized Copies reserveCopies(String query, List<Queue> queues, Set<String> hosts) {
@@ -139,7 +139,7 @@ final class QueryPlacements {
   }
 
   /**
-   * Lets switches copy queues of a query to another host. {@link #mirror} updates the switches.
+   * Makes switches copy queues of a query to another host. {@link #mirror} updates the switches.
    *
    * @param queues queues that switches copy to one host
    * @param free the hosts that may be used

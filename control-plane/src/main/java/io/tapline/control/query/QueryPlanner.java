@@ -76,7 +76,10 @@ public final class QueryPlanner {
     return ports;
   }
 
-  /** Returns lines that explain the copies of a query that must see all traffic, else nothing. */
+  /**
+   * Returns lines that explain the copies of a query that must see all traffic; empty for other
+   * queries.
+   */
   public String copies(Plan plan) {
     return CopyExplain.text(plan, placements.copyFormat());
   }
@@ -331,7 +334,10 @@ public final class QueryPlanner {
         "not placed in the inventory's network: ask the administrators of this server");
   }
 
-  /** Compiles again with the missing topics: the error then points at the topic. */
+  /**
+   * Compiles a query, and compiles it again if topics of its alerts are missing, so that the error
+   * points at the topic.
+   */
   private CompileResult compile(String text, Rights rights, Optional<Source> source)
       throws PipelineException {
     Compiler.Options anyOptions = Compiler.Options.local(newId(rights.tenant()), rights);

@@ -6,8 +6,8 @@ import java.util.List;
 /**
  * The persistent state from which a control plane resumes queries that have not ended. Thread-safe.
  *
- * <p>There is one writer at a time: an implementation that outlives its process rejects writes of a
- * control plane that has been replaced.
+ * <p>There is one writer at a time: a store that outlives its process rejects writes by a control
+ * plane that has been replaced.
  */
 public interface StateStore extends AutoCloseable {
   /**

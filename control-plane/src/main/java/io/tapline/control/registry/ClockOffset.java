@@ -12,7 +12,7 @@ import java.util.List;
  * predates a clock adjustment and is ignored. Not thread-safe.
  */
 public final class ClockOffset {
-  /** Older exchanges don't count, since clocks drift. */
+  /** Number of latest exchanges that count; older ones don't, since clocks drift. */
   private static final int KEPT = 16;
 
   private final Deque<Estimate> last = new ArrayDeque<>();

@@ -101,14 +101,14 @@ public final class RestServer implements AutoCloseable {
     return source == null ? List.of() : source.hosts().map(AgentRegistry::states).orElse(List.of());
   }
 
-  /** Starts to serve requests; hosts' headers are not available. */
+  /** Starts serving requests; hosts' headers are not available. */
   public static RestServer start(QueryService queries, Source source, RestOptions options)
       throws PipelineException {
     return start(queries, source, new DrillService(List.of()), options);
   }
 
   /**
-   * Starts to serve requests.
+   * Starts serving requests.
    *
    * @param source source of submitted queries; null if this server accepts none
    * @param drill access to the hosts' headers, owned by the caller

@@ -37,8 +37,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs watches as triggers of this server's queries. All watches of an owner, scope and window
- * share a query. The events of their triggers are the alerts: they are delivered like all other
+ * Runs watches as triggers of this server's queries. Watches of the same owner, scope and window
+ * share queries. The events of their triggers are the alerts: they are delivered like all other
  * events, so each arrives once, and a server that takes over reads those that an earlier one has
  * logged.
  */

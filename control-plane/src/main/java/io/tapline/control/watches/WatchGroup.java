@@ -82,7 +82,7 @@ final class WatchGroup implements EventFollower.Receiver {
     return fits && members.size() < MAX_TRIGGERS;
   }
 
-  /** Returns the parts that decide which triggers are counted together. */
+  /** Returns the parts of a trigger that decide with which other triggers it is counted. */
   private static PacketTrigger kind(PacketTrigger trigger) {
     return PacketTrigger.newBuilder()
         .addAllGroup(trigger.getGroupList())

@@ -11,7 +11,8 @@ import java.util.Locale;
 
 /**
  * Records when the phases of a command began and ended, and the processor time of this process and
- * its children in each phase, over all threads: overlapping phases share it. Thread-safe.
+ * its children in each phase. The time includes all threads, so overlapping phases share it.
+ * Thread-safe.
  */
 public final class Timings {
   /** Unit of the times in proc(5), which is the same on every Linux that Java runs on. */

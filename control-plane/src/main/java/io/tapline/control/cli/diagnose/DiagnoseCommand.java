@@ -30,7 +30,7 @@ public final class DiagnoseCommand implements Runnable {
     throw new ParameterException(spec.commandLine(), "a command is missing");
   }
 
-  /** Prints the finding in words. */
+  /** Prints the report's verdict, one sentence per line. */
   static void verdict(Console console, JsonNode report) {
     report.path("verdict").forEach(sentence -> console.line(sentence.asText()));
   }

@@ -174,7 +174,9 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
     }
   }
 
-  /** Returns a line for each culprit; the burst's figures are in its first line. */
+  /**
+   * Returns a table with a line for each culprit; a burst's figures are in the burst's first line.
+   */
   private String table(JsonNode bursts) {
     TextTable table =
         new TextTable(
@@ -209,7 +211,7 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
     return table.render("");
   }
 
-  /** Returns a line for each flow that was delayed by others. */
+  /** Returns a table with a line for each flow that was delayed by others. */
   private TextTable victims(JsonNode bursts) {
     TextTable table =
         new TextTable(

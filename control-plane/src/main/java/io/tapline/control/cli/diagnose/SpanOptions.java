@@ -23,7 +23,7 @@ final class SpanOptions {
     times().forEach(request::put);
   }
 
-  /** Returns the span as the query part of a URL; empty if it is unlimited. */
+  /** Returns the span as the query part of a URL; empty if the span is unlimited. */
   String query() {
     return times().entrySet().stream()
         .map(time -> time.getKey() + "=" + time.getValue())

@@ -5,7 +5,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The periods in which a watch was not evaluated, and the reason why it ended, in words. */
+/** Describes the periods in which a watch was not evaluated, and the reason why it ended. */
 final class WatchHistory {
   private static final double NS_PER_SECOND = 1e9;
 

@@ -7,7 +7,7 @@ import java.time.Instant;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A point in time, in the formats of people and programs. */
+/** A point in time, in formats for people and for programs. */
 public final class Moment {
   public static final String HELP =
       "as 2026-11-22T00:15:00Z, as nanoseconds since the epoch, or as a time ago: 90s, 5m, 2h";

@@ -262,7 +262,7 @@ public final class ServiceOptions {
     return flinkTls;
   }
 
-  /** Returns the Redis of {@code --redis}, if any; called after {@link #speakTls}. */
+  /** Returns the Redis server of {@code --redis}, if any; called after {@link #speakTls}. */
   public Optional<RedisEndpoint> redis(Console console) {
     if (redis.isEmpty()) {
       if (redisPassword != null) {

@@ -13,7 +13,7 @@ public enum Speed {
     this.flag = flag;
   }
 
-  /** Returns the value in the spelling of the monitor and of users. */
+  /** Returns the value as the monitor and users spell it. */
   @Override
   public String toString() {
     return flag;

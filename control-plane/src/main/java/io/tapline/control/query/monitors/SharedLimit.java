@@ -9,8 +9,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Grants the packets of LIMIT Np to the parts of a query and keeps the parts' plans up to date: a
- * grant is recorded before it is sent to a host, and a control plane that resumes the query
- * therefore knows it. Guarded by its owner's lock.
+ * grant is recorded before it is sent to a host, so a control plane that resumes the query knows
+ * it. Guarded by its owner's lock.
  */
 final class SharedLimit {
   private static final Logger LOG = LoggerFactory.getLogger(SharedLimit.class);
@@ -64,8 +64,8 @@ final class SharedLimit {
   }
 
   /**
-   * Writes off the grant of a part that ends, or that moves and starts on its new host with
-   * nothing.
+   * Writes off the grant of a part that ends, or that moves and starts on its new host without a
+   * grant.
    */
   void lost(RemotePart part) {
     obey(pool.lost(parts.indexOf(part)));

@@ -4,8 +4,9 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * Remembers when a topic's records were written and at which sampling rate, as weights for unread
- * records: a monitor also cuts batches by time, and at a low rate a record contains little.
+ * Remembers when a topic's records were written and at which sampling rate. This gives the weights
+ * of unread records: a monitor also cuts batches by time, so at a low rate a record contains
+ * little.
  *
  * <pre>
  *   measured   0 s        1 s        2 s        3 s

@@ -15,13 +15,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Checks that the services that queries depend on work: queries all of them at once and waits
+ * Checks that the services that queries depend on work: queries all of them in parallel and waits
  * briefly. A service that has not answered yet is not queried again until it does. Thread-safe.
  */
 public final class Readiness implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Readiness.class);
 
-  /** Longer than a busy host takes to answer, shorter than callers wait. */
+  /** Maximum wait, longer than a busy host takes to answer and shorter than callers wait. */
   private static final Duration TIMEOUT = Duration.ofSeconds(3);
 
   private static final String SILENT = "does not answer";
@@ -62,8 +62,8 @@ public final class Readiness implements AutoCloseable {
   }
 
   /**
-   * Returns the result of the last responses without waiting, and asks again in the background;
-   * services that have never been asked are missing.
+   * Returns the faults according to the last responses without waiting, and queries again in the
+   * background; services that have never been queried are missing.
    */
   public Map<String, String> lastFaults() {
     Map<String, String> faults = new LinkedHashMap<>();

@@ -53,7 +53,7 @@ public final class TopicRights {
   private final KafkaAdmin admin;
   private final KafkaAccess access;
 
-  /** The users that may write each topic, as granted by this control plane. */
+  /** The users that may write to each topic, as granted by this control plane. */
   private final Map<String, Set<String>> writers = new ConcurrentHashMap<>();
 
   TopicRights(KafkaAdmin admin, KafkaAccess access) {
