@@ -17,7 +17,8 @@ import java.util.concurrent.TimeUnit;
  * <p>Linux sends the parent-death signal when the <em>thread</em> that started the child ends, so
  * one thread that lives as long as the JVM starts them all. If the JVM dies before the child has
  * requested that signal, the child notices that its parent has changed and exits. Each child has
- * its own session: Ctrl-C at a terminal reaches only the JVM, which ends its children in order.
+ * its own session: Ctrl-C at a terminal reaches only the JVM, which ends its children in an orderly
+ * way.
  */
 public final class ChildProcesses {
   /** $1 is the expected parent process, the rest is the command. */

@@ -174,7 +174,7 @@ public final class ZooKeeperStateStore implements StateStore {
     return new ZooKeeperWatchStore(this);
   }
 
-  /** Returns the hosts whose agents had a lease and have not been removed. */
+  /** Returns the hosts whose agents have had a lease. */
   public List<String> agents() throws IOException {
     return children(AGENTS);
   }

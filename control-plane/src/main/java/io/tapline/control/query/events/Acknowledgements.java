@@ -16,8 +16,8 @@ final class Acknowledgements {
   private static final long DELAY_NS = TimeUnit.MILLISECONDS.toNanos(10);
 
   /**
-   * A fraction of the window that an agent sends ahead of acknowledgements, to avoid blocking the
-   * agent.
+   * Bytes of batches after which acknowledgements are sent immediately: a fraction of the window
+   * that an agent sends ahead of them, to avoid blocking the agent.
    */
   private static final long MAX_BYTES = 64 << 10;
 

@@ -133,7 +133,7 @@ public final class TopicKeeper implements AutoCloseable {
     }
   }
 
-  /** Deletes all topics immediately, even those within their retention time. */
+  /** Deletes the topics of ended queries immediately, even within their retention time. */
   @Override
   public void close() {
     clock.shutdownNow();
