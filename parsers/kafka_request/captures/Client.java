@@ -7,7 +7,9 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 
-/** Sends the newest versions of requests: the Java client with the broker whose address is its argument. */
+/**
+ * Sends the newest versions of requests with the Java client. The argument is the broker's address.
+ */
 public class Client {
   public static void main(String[] arguments) throws Exception {
     String text = "org.apache.kafka.common.serialization.String";

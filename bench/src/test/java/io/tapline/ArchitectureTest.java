@@ -29,7 +29,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Checks the dependencies between packages of all modules, which are on this module's class path:
- * make/packages.txt allows them, and there are no cycles. Also limits the files per package.
+ * make/packages.txt must allow them, and they must not form cycles. Also limits the number of files
+ * per package.
  */
 class ArchitectureTest {
   private static final String ROOT = "io.tapline.";
@@ -50,7 +51,10 @@ class ArchitectureTest {
             .that(DescribedPredicate.describe("are ours", ArchitectureTest::isKnown));
   }
 
-  /** Leaves out other modules' tests, which are on the class path, and generated benchmarks. */
+  /**
+   * Returns false for other modules' tests, which are on the class path, and for generated
+   * benchmarks.
+   */
   private static boolean isKnown(JavaClass type) {
     return !type.getPackageName().endsWith(".jmh_generated")
         && type.getSource()
@@ -154,7 +158,7 @@ class ArchitectureTest {
     assertThat(large).as("folders with more than %d files (make/packages.txt)", max).isEmpty();
   }
 
-  /** Returns the modules that the build has, as the pom lists them. */
+  /** Returns the build's modules, as listed in the pom. */
   private static List<String> modules() throws IOException {
     List<String> modules =
         Pattern.compile("<module>(.+?)</module>")

@@ -8,7 +8,7 @@ import java.io.IOException;
  * The state of one aggregate for all groups of a table, which numbers them from 0. {@link PerGroup}
  * keeps an object per group; arrays take less memory and time.
  *
- * <p>Each call is for many values or for one group's result, which makes its cost per value
+ * <p>Each call is for many values or for one group's result, so its overhead per value is
  * negligible. A group's state is empty until values are added. Not thread-safe.
  */
 public abstract class Accumulators {

@@ -13,7 +13,7 @@ import java.util.Objects;
  *
  * @param numbers by name, in the order in which they are shown; in the unit of the values, except
  *     one named {@code count}
- * @param histogram values per bucket of {@link Histogram}; null if there is none
+ * @param histogram number of values per bucket of {@link Histogram}; null if there is none
  */
 public record Details(Map<String, Value> numbers, long[] histogram) {
   public static final Details NONE = new Details(Map.of(), null);

@@ -1,19 +1,19 @@
 package io.tapline.aggregates;
 
 /**
- * A group's tuples and how they were sampled: everything but the values that results may depend on.
+ * A group's tuples and how they were sampled: all that a result may depend on besides the values.
  *
  * <p>If flows were sampled, tuples represent others that were not kept. {@link #count}, {@link
- * #total} and {@link #mean} scale up and have bounds of 95 % confidence; other results must state
- * by {@link #atLeast}, {@link #atMost} or {@link #unbounded} which bounds are known. A value that
- * claims to be exact is shown without bounds. Without sampling, these three methods return their
- * argument.
+ * #total} and {@link #mean} scale up and have 95 % confidence bounds; other results must call
+ * {@link #atLeast}, {@link #atMost} or {@link #unbounded} to declare which bounds are known. A
+ * value that claims to be exact is shown without bounds. Without sampling, these three methods
+ * return their argument.
  */
 public interface Group {
   /** Returns the unscaled number of tuples with a value, above 0 unless the aggregate counts. */
   long tuples();
 
-  /** Returns true if some of its tuples represent others. */
+  /** Returns true if some of the group's tuples represent others. */
   boolean isSampled();
 
   /** Returns true if values are doubles; else they are whole numbers. */
@@ -22,7 +22,7 @@ public interface Group {
   /** Returns true if the aggregate counts tuples instead of reading a value. */
   boolean countsTuples();
 
-  /** Returns the share of the values, above 0 to 1, if the aggregate takes one. */
+  /** Returns the quantile argument {@code p}, above 0 to 1, if the aggregate takes one. */
   double share();
 
   /** Returns the length of the window, which is always known only for aggregates that need it. */

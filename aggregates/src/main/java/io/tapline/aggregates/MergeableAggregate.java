@@ -1,7 +1,7 @@
 package io.tapline.aggregates;
 
 /**
- * An aggregate of the values of a group of tuples: its name, the values that it takes, and the
+ * An aggregate of the values of a group of tuples: its name, its type of input, and the
  * accumulators that compute it.
  *
  * <p>The stream job computes an aggregate in parts (per monitor, pane and bucket) and merges them
@@ -9,14 +9,13 @@ package io.tapline.aggregates;
  *
  * <p>Implementations are found by {@link java.util.ServiceLoader}: a class with a public
  * constructor without parameters, named in {@code
- * META-INF/services/io.tapline.aggregates.MergeableAggregate}. The compiler makes a processor of
- * each, with the arguments that follow from the methods below. Instances are stateless and
- * thread-safe.
+ * META-INF/services/io.tapline.aggregates.MergeableAggregate}. The compiler creates a processor for
+ * each, with arguments that follow from the methods below. Instances are stateless and thread-safe.
  */
 public interface MergeableAggregate {
   /** The type of values that an aggregate is computed from. */
   enum Input {
-    /** Tuples, regardless of their values; {@link Group#tuples} has their number. */
+    /** Tuples, regardless of their values; {@link Group#tuples} returns their number. */
     TUPLES,
     /** The values of a numeric field, or durations. */
     NUMBERS,
@@ -25,8 +24,8 @@ public interface MergeableAggregate {
   }
 
   /**
-   * Returns the name in queries: lower-case letters, digits and {@code _}. Plans have it in upper
-   * case.
+   * Returns the name in queries: lower-case letters, digits and {@code _}. In plans, the name is in
+   * upper case.
    */
   String name();
 
@@ -41,7 +40,7 @@ public interface MergeableAggregate {
   }
 
   /**
-   * Returns the version of its accumulators' format. A checkpoint of another version is refused.
+   * Returns the version of the accumulators' format. A checkpoint with another version is rejected.
    */
   default int version() {
     return 1;
@@ -53,8 +52,8 @@ public interface MergeableAggregate {
   }
 
   /**
-   * Returns true if the value alone is the result, so that {@code agg=} and conditions of triggers
-   * may name it.
+   * Returns true if the value alone is the result, so that {@code agg=} and trigger conditions may
+   * name the aggregate.
    */
   default boolean isNumber() {
     return true;
@@ -68,7 +67,9 @@ public interface MergeableAggregate {
     return true;
   }
 
-  /** Returns true if it takes a share of the values ({@code p=}); see {@link Group#share}. */
+  /**
+   * Returns true if the aggregate takes a quantile argument ({@code p=}); see {@link Group#share}.
+   */
   default boolean takesShare() {
     return false;
   }
@@ -78,12 +79,12 @@ public interface MergeableAggregate {
     return false;
   }
 
-  /** Returns true if it also takes boolean fields, as 1 and 0. */
+  /** Returns true if the aggregate also accepts boolean fields, as 1 and 0. */
   default boolean takesFlags() {
     return false;
   }
 
-  /** Returns true if its result for a group without values is 0 instead of unknown. */
+  /** Returns true if the result for a group without values is 0 instead of unknown. */
   default boolean countsNone() {
     return input() != Input.NUMBERS;
   }

@@ -36,7 +36,7 @@ public final class PerGroup<A extends Accumulator<A>> extends Accumulators {
     groups = Arrays.copyOf(groups, capacity);
   }
 
-  /** Returns a group's object, which is created if there is none. */
+  /** Returns a group's object, and creates it if there is none. */
   @SuppressWarnings("unchecked")
   public A of(int group) {
     if (groups[group] == null) {

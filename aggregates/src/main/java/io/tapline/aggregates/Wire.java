@@ -6,8 +6,8 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Encodes primitives of the records between operators and of their state. Small numbers take few
- * bytes.
+ * Encodes primitives in the records between operators and in operators' state. Small numbers take
+ * few bytes.
  */
 public final class Wire {
   private Wire() {}
@@ -33,7 +33,7 @@ public final class Wire {
     throw new IOException("number of more than ten bytes");
   }
 
-  /** Writes small magnitudes of either sign in few bytes. */
+  /** Writes numbers of either sign; those of small magnitude take few bytes. */
   public static void writeSigned(DataOutput out, long value) throws IOException {
     writeUnsigned(out, value << 1 ^ value >> 63);
   }

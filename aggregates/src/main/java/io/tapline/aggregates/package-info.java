@@ -1,6 +1,6 @@
 /**
- * Aggregates, with which processors summarize the values of a group: {@link
- * io.tapline.aggregates.MergeableAggregate} is the interface; each subpackage has the aggregates of
- * one kind.
+ * Aggregates, with which processors summarize the values of a group. {@link
+ * io.tapline.aggregates.MergeableAggregate} is their interface; each subpackage contains the
+ * aggregates of one kind.
  */
 package io.tapline.aggregates;

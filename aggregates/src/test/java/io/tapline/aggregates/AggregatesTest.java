@@ -91,7 +91,7 @@ class AggregatesTest {
     }
   }
 
-  /** Returns small numbers whose sums, even as doubles, do not depend on their order. */
+  /** Returns numbers so small that their sums, even as doubles, do not depend on their order. */
   private static long[] values(Random random, boolean isReal) {
     return random
         .longs(VALUES, 0, 1_000)
@@ -163,7 +163,7 @@ class AggregatesTest {
     }
   }
 
-  /** Counts, totals and means have the bounds that the table gives. */
+  /** Skips counts, totals and means, whose bounds the table computes. */
   @ParameterizedTest
   @MethodSource("all")
   void resultsOfSampledTuplesAreNeverMarkedExact(MergeableAggregate aggregate) {

@@ -84,7 +84,7 @@ final class BenchAlertsCommand implements Callable<Integer> {
       description = "Measure only this path: events or flink.")
   private Path only;
 
-  /** The paths from a packet to users. */
+  /** The ways in which a packet reaches users: as an event, or in an alert of the stream job. */
   enum Path {
     events,
     flink

@@ -6,7 +6,7 @@ import io.tapline.control.cli.options.Installation;
 import java.util.List;
 import picocli.CommandLine.Command;
 
-/** {@code tapline bench compiler}: queries with growing numbers of addresses. */
+/** {@code tapline bench compiler}: compiles queries with growing numbers of addresses. */
 @Command(
     name = "compiler",
     description = "Time to read and to compile a query, by the number of its addresses (JMH).")

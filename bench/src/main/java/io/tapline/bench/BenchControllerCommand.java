@@ -17,7 +17,10 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code tapline bench controller}: rules at simulated switches, compared with a bare loop. */
+/**
+ * {@code tapline bench controller}: installs rules on simulated switches, and compares the time
+ * with a bare loop.
+ */
 @Command(
     name = "controller",
     description =

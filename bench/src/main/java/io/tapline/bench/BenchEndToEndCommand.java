@@ -11,7 +11,7 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code tapline bench end-to-end}: bench/end_to_end.py, which starts all the processes. */
+/** {@code tapline bench end-to-end}: runs bench/end_to_end.py, which starts all the processes. */
 @Command(
     name = "end-to-end",
     description =

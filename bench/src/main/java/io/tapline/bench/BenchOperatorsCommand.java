@@ -5,7 +5,7 @@ import io.tapline.control.cli.console.Console;
 import java.util.List;
 import picocli.CommandLine.Command;
 
-/** {@code tapline bench operators}: the steps of the stream job, per tuple. */
+/** {@code tapline bench operators}: measures the steps of the stream job, per tuple. */
 @Command(
     name = "operators",
     description =

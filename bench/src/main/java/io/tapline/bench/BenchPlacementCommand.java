@@ -7,7 +7,8 @@ import java.util.List;
 import picocli.CommandLine.Command;
 
 /**
- * {@code tapline bench placement}: up to ten million flows, and one more query alongside others.
+ * {@code tapline bench placement}: places up to ten million flows, and one more query alongside
+ * others.
  */
 @Command(
     name = "placement",

@@ -25,10 +25,7 @@ import org.openjdk.jmh.runner.options.TimeValue;
 import org.openjdk.jmh.runner.options.VerboseMode;
 import picocli.CommandLine.Option;
 
-/**
- * Runs JMH benchmarks as a command, each in its own virtual machine, and prints a table of their
- * times.
- */
+/** Runs JMH benchmarks as a command, each in its own JVM, and prints a table of their times. */
 abstract class JmhCommand implements Callable<Integer> {
   private final Console console;
   private final String name;
@@ -59,7 +56,7 @@ abstract class JmhCommand implements Callable<Integer> {
     this.benchmarks = benchmarks;
   }
 
-  /** Returns the options of the benchmarks' virtual machines. */
+  /** Returns the options for the benchmarks' JVMs. */
   abstract List<String> machineOptions();
 
   /** Returns true if the benchmark also measures allocated bytes. */
@@ -141,7 +138,7 @@ abstract class JmhCommand implements Callable<Integer> {
     }
   }
 
-  /** Returns the bytes per operation. */
+  /** Returns the allocated bytes per operation. */
   private static String allocated(RunResult result) {
     return number(result.getSecondaryResults().get("gc.alloc.rate.norm").getScore());
   }

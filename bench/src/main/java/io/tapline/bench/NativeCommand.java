@@ -11,7 +11,9 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Runs a benchmark that is a native program, with its output, errors and exit code. */
+/**
+ * Runs a benchmark that is a native program, and passes through its output, errors and exit code.
+ */
 abstract class NativeCommand implements Callable<Integer> {
   private final String program;
 

@@ -14,7 +14,7 @@ import java.util.function.Function;
 
 /**
  * A condition compiled for rows whose fields have the types of tuple columns, like conditions/expr
- * in C++: in negation normal form, where unknown counts as false. Immutable: any thread may
+ * in C++. It is in negation normal form, so unknown counts as false. Immutable: any thread may
  * evaluate it.
  *
  * <p>Evaluates by row or by column: a caller that knows a column's distinct values tests each once
@@ -36,7 +36,7 @@ public final class ConditionProgram {
   public interface Leaf {
     boolean holds(Row row);
 
-    /** Returns the numbers of its fields. */
+    /** Returns the numbers of the leaf's fields. */
     List<Integer> fields();
   }
 

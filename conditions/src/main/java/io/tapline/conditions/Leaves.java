@@ -17,7 +17,10 @@ import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
-/** Builds the leaves of a program: checks types, and interprets words by the field next to them. */
+/**
+ * Builds a program's leaves: checks types, and interprets each word according to the field next to
+ * it.
+ */
 final class Leaves {
   private static final int MAX_TERMS = 16;
 
@@ -181,7 +184,7 @@ final class Leaves {
 
   /**
    * Reads a word next to a string field as a string, since plans of the previous version do not
-   * distinguish the two.
+   * distinguish words from strings.
    */
   private static byte[] text(Literal literal) {
     return literal.hasText()

@@ -4,7 +4,10 @@ import io.tapline.schema.proto.Column;
 import io.tapline.schema.proto.ConditionTree.Order;
 import java.util.List;
 
-/** Compares a number with ranges of keys: unsigned numbers in the order of the field's values. */
+/**
+ * Compares a field's key with ranges of keys. Keys are unsigned numbers that sort like the field's
+ * values.
+ */
 record RangeLeaf(RowField field, long[] lows, long[] widths, boolean negated)
     implements ConditionProgram.NumberLeaf {
 
@@ -19,7 +22,10 @@ record RangeLeaf(RowField field, long[] lows, long[] widths, boolean negated)
         negated);
   }
 
-  /** Compares keys with one key, in the order of the type; no range contains NaN. */
+  /**
+   * Returns a leaf that compares the field's key with a key, in the type's order. No range contains
+   * NaN.
+   */
   static RangeLeaf ordered(RowField field, Order order, long key, boolean negated) {
     boolean isReal = field.type() == Column.Type.F64;
     long min = isReal ? Number.key(Double.NEGATIVE_INFINITY) : 0;

@@ -5,8 +5,8 @@ import io.tapline.schema.proto.Column;
 /**
  * A field that a condition reads.
  *
- * @param number its number in the program
- * @param type null if rows never have it
+ * @param number the field's number in the program
+ * @param type null if rows never have the field
  */
 record RowField(int number, Column.Type type) {
   boolean isNumber() {

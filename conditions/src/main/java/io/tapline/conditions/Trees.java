@@ -14,15 +14,18 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Limits, combination and text of trees, like conditions/tree/tree.h in C++. */
+/**
+ * Limits on condition trees, and functions that combine and print them, like conditions/tree/tree.h
+ * in C++.
+ */
 public final class Trees {
-  /** Maximum number of nodes of a tree. */
+  /** Maximum number of nodes in a tree. */
   public static final int MAX_NODES = 16384;
 
-  /** Maximum number of comparisons of a tree, and of values of a list. */
+  /** Maximum number of comparisons in a tree, and of values in a list. */
   public static final int MAX_LEAVES = 4096;
 
-  /** Maximum number of levels of a tree. */
+  /** Maximum number of levels in a tree. */
   public static final int MAX_DEPTH = 256;
 
   /** The tree that is true for every row. */
@@ -257,7 +260,7 @@ public final class Trees {
         : "\"" + text + "\"";
   }
 
-  /** Writes one sign per term, since the language has no two signs in a row. */
+  /** Writes one sign per term, since the language does not allow two signs in a row. */
   private static String text(List<Term> terms) {
     StringBuilder text = new StringBuilder();
     for (Term term : terms) {

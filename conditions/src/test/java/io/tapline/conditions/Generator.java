@@ -12,7 +12,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 
-/** Generates random conditions that fit the fields, and values that they distinguish. */
+/**
+ * Generates random conditions that fit the fields, and field values that the conditions can tell
+ * apart.
+ */
 final class Generator {
   /** The fields, in the order of the fixture. */
   static final Map<String, Column.Type> FIELDS = new LinkedHashMap<>();
@@ -55,7 +58,7 @@ final class Generator {
     return random.nextInt(bound) == 0;
   }
 
-  /** Returns a value of the type as text, as it is written in a condition. */
+  /** Returns a value of the type, as written in a condition. */
   String word(Column.Type type) {
     return switch (type) {
       case U64 -> one(UNSIGNED);

@@ -12,8 +12,9 @@ import java.util.TreeSet;
 
 /**
  * Collects the switches, links and hosts of any connected network, then {@link #build}s its
- * topology. Switches with hosts are the edge switches; a switch with links to two or more of them
- * makes them a group. Links at edge switches have level AGGREGATION, others level CORE.
+ * topology. Switches with hosts are the edge switches; edge switches that share a switch with links
+ * to two or more of them form a group. Links at edge switches have level AGGREGATION, others level
+ * CORE.
  */
 public final class Graph {
   private record Link(int a, int b, long capacityBps, int weight) {}
@@ -31,7 +32,7 @@ public final class Graph {
   /**
    * Adds a link between two switches.
    *
-   * @param weight weight of the link; 0 for that of its level
+   * @param weight weight of the link; 0 for its level's weight
    */
   public Graph addLink(String source, String target, long capacityBps, int weight) {
     require(
@@ -105,8 +106,8 @@ public final class Graph {
   }
 
   /**
-   * Returns the distinct sets of edge switches below a common switch; an edge switch without one is
-   * a group of one.
+   * Returns the distinct sets of edge switches below a common switch; an edge switch without a
+   * common switch is a group of one.
    */
   private int[][] groups(Map<Integer, Integer> edgeOfSwitch) {
     Map<Integer, TreeSet<Integer>> below = new TreeMap<>();

@@ -7,7 +7,7 @@ package io.tapline.network;
  * @param linkWeight weight of the link to its edge switch
  * @param linkBps capacity of that link in bits per second
  * @param total its resources
- * @param used the part of {@code total} that others use
+ * @param used the part of {@code total} that other programs use
  */
 public record Host(
     String name, int edge, int linkWeight, long linkBps, Resources total, Resources used) {

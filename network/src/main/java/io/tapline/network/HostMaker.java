@@ -8,7 +8,7 @@ public interface HostMaker {
   /** Capacity of a 10 Gb/s link in bits per second. */
   long TEN_GIGABIT = 10_000_000_000L;
 
-  /** Returns a host of this name under this edge switch. */
+  /** Returns a host with this name under this edge switch. */
   Host make(String name, int edge);
 
   /** Returns a maker of identical, idle hosts. */

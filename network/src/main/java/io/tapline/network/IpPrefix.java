@@ -20,7 +20,7 @@ public record IpPrefix(int family, long high, long low, int length) {
   private static final int IPV6_BYTES = 16;
 
   /**
-   * Creates a prefix of an address in network order.
+   * Creates a prefix from an address in network order.
    *
    * @throws IllegalArgumentException if the address has neither 4 nor 16 bytes
    */
@@ -52,8 +52,8 @@ public record IpPrefix(int family, long high, long low, int length) {
   }
 
   /**
-   * Parses an address without length. IPv4: four decimal numbers. IPv6: RFC 4291 section 2.2, no
-   * zone.
+   * Parses an address without a length: for IPv4, four decimal numbers; for IPv6, RFC 4291 section
+   * 2.2, without a zone.
    */
   public static Optional<IpPrefix> parse(String text) {
     return AddressText.parse(text).map(bytes -> new IpPrefix(bytes, bytes.length * Byte.SIZE));
@@ -96,7 +96,7 @@ public record IpPrefix(int family, long high, long low, int length) {
     return address.get().shortened(length);
   }
 
-  /** Returns 64 bits of which the first {@code bits} are ones; none for fewer than 1. */
+  /** Returns 64 bits whose first {@code bits} are ones; none if {@code bits} is below 1. */
   private static long ones(int bits) {
     return bits <= 0 ? 0 : -1L << (Long.SIZE - Math.min(Long.SIZE, bits));
   }
@@ -105,13 +105,14 @@ public record IpPrefix(int family, long high, long low, int length) {
     return family == 6;
   }
 
-  /** Returns the length of the family's addresses. REQUIRES: it is of one family. */
+  /** Returns the length of the family's addresses in bits. REQUIRES: the prefix has a family. */
   public int longest() {
     return Byte.SIZE * (isIpv6() ? IPV6_BYTES : IPV4_BYTES);
   }
 
   /**
-   * Returns the prefix of this length that contains this one's address; clears the bits beyond it.
+   * Returns the prefix of this length that contains this one's address; clears the bits beyond the
+   * length.
    */
   public IpPrefix shortened(int newLength) {
     return new IpPrefix(
@@ -155,13 +156,13 @@ public record IpPrefix(int family, long high, long low, int length) {
         : null;
   }
 
-  /** Returns 4 or 16 bytes in network order. REQUIRES: it is of one family. */
+  /** Returns 4 or 16 bytes in network order. REQUIRES: the prefix has a family. */
   public byte[] address() {
     byte[] bytes = ByteBuffer.allocate(IPV6_BYTES).putLong(high).putLong(low).array();
     return isIpv6() ? bytes : Arrays.copyOf(bytes, IPV4_BYTES);
   }
 
-  /** Returns the text of the address alone. REQUIRES: it is of one family. */
+  /** Returns the text of the address alone. REQUIRES: the prefix has a family. */
   public String addressText() {
     return AddressText.format(address());
   }

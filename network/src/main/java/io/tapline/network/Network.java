@@ -8,7 +8,7 @@ import java.util.stream.IntStream;
 /**
  * A topology with the addresses of its hosts and their measured traffic.
  *
- * @param addresses addresses by host number of the topology; none if they are unknown
+ * @param addresses each host's addresses, by its number in the topology; empty if unknown
  */
 public record Network(Topology topology, List<List<IpPrefix>> addresses, Rates rates) {
   public Network {
@@ -48,8 +48,8 @@ public record Network(Topology topology, List<List<IpPrefix>> addresses, Rates r
   }
 
   /**
-   * Returns the measured traffic of a host, otherwise {@link Rates#DEFAULT_BPS}: both directions,
-   * in bits per second.
+   * Returns the measured traffic of a host, or {@link Rates#DEFAULT_BPS} if it was not measured:
+   * both directions, in bits per second.
    */
   public long expectedBps(int host) {
     return rates.bps(topology.host(host).name()).orElse(Rates.DEFAULT_BPS);

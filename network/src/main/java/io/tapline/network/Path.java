@@ -1,7 +1,7 @@
 package io.tapline.network;
 
 /**
- * The number of links by level between two points, and the sum of their weights.
+ * The number of links between two points, by level, and the sum of the links' weights.
  *
  * @param weight sum over all links
  */

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The ports of switches that lead to other switches and to hosts. Immutable. */
+/** The switch ports that lead to other switches and to hosts. Immutable. */
 public final class SwitchPorts {
   /** No switches, for a network whose ports are unknown. */
   public static final SwitchPorts NONE = new Builder().build();
@@ -67,9 +67,9 @@ public final class SwitchPorts {
   }
 
   /**
-   * Returns the port at the other end of a port's link; empty if that is a host, or several links
-   * between these switches have no numbers. Links between two switches are in the same order at
-   * both.
+   * Returns the port at the other end of a port's link; empty if the other end is a host, or if
+   * several links between these switches have no port numbers. Links between two switches are in
+   * the same order on both switches.
    */
   public Optional<Port> otherEnd(String name, String tapName) {
     Optional<Port> port = find(name, tapName);
@@ -105,7 +105,7 @@ public final class SwitchPorts {
     return distances;
   }
 
-  /** Returns the switch of a host. */
+  /** Returns the switch to which a host is connected. */
   public Optional<String> switchOf(String host) {
     return bySwitch.keySet().stream()
         .filter(name -> !bySwitch.containsKey(host))

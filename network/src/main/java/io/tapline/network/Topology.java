@@ -57,7 +57,7 @@ public final class Topology {
     this.capacityBps.put(LinkLevel.HOST, hosts.stream().mapToLong(Host::linkBps).sum());
   }
 
-  /** Returns, for each of the owners, the members that refer to it. */
+  /** Returns, for each owner, the members that refer to it. */
   private static int[][] inverse(int owners, int[] ownerOfMember) {
     List<List<Integer>> members = new ArrayList<>();
     for (int owner = 0; owner < owners; owner++) {

@@ -4,9 +4,9 @@ import java.util.Optional;
 import java.util.random.RandomGenerator;
 
 /**
- * Simulated annealing of small layouts: minimizes weighted traffic, including processors, within a
- * number of processes. Steps are single changes to a {@link Draft}, or a few changes to the set of
- * processes followed by a repair ({@link Draft#settle}); a worse draft is accepted with a
+ * Simulated annealing of small layouts: minimizes weighted traffic, including processors, with a
+ * limited number of processes. Steps are single changes to a {@link Draft}, or a few changes to the
+ * set of processes followed by a repair ({@link Draft#settle}); a worse draft is accepted with a
  * probability that falls with the temperature.
  */
 final class Annealing {
@@ -35,7 +35,7 @@ final class Annealing {
     return flows > 0 && flows <= MAX_FLOWS && problem.topology().hostCount() <= MAX_HOSTS;
   }
 
-  /** Returns the best layout found with at most the number of processes; empty if none was. */
+  /** Returns the best layout found with at most {@code maxProcesses}; empty if none was found. */
   static Optional<Layout> improve(
       Draft start, int maxProcesses, int steps, RandomGenerator random) {
     Annealing annealing = new Annealing(start, maxProcesses, random);
@@ -75,8 +75,8 @@ final class Annealing {
   }
 
   /**
-   * Returns the weighted traffic; exceeding the number of processes costs more than any traffic can
-   * save.
+   * Returns the weighted traffic, with a penalty for too many processes that exceeds any saving in
+   * traffic.
    */
   private double cost(Draft draft) {
     long weighted = draft.weighted();
@@ -152,7 +152,7 @@ final class Annealing {
     return hosts[any(hosts.length)];
   }
 
-  /** Prefers hosts that already run processes, or their neighbours. */
+  /** Returns a random host, preferably one that runs processes, or a neighbour of one. */
   private int plausibleHost(Draft draft) {
     return switch (any(5)) {
       case 0 -> draft.aggregators.host[any(draft.aggregators.count)];

@@ -11,11 +11,14 @@ import java.util.stream.IntStream;
 /**
  * Decides which sources share an engine, for any number of engines. Initially each source has an
  * engine on its own host, which costs no traffic. Each step then merges the two clusters whose
- * merger adds the least traffic, until no two fit into one engine. Each step saves one engine, so
- * one run yields a whole front of traffic against engines.
+ * merge adds the least traffic, until no two fit into one engine. Each step saves one engine, so
+ * one run yields the whole trade-off between traffic and the number of engines.
  */
 final class Clustering {
-  /** Number of clusters outside its group, smallest first, with which a cluster may be merged. */
+  /**
+   * Maximum number of clusters outside its group, smallest first, that a cluster may be merged
+   * with.
+   */
   private static final int FAR_CANDIDATES = 24;
 
   private static final int MEDIAN_CANDIDATES = 64;
@@ -102,7 +105,7 @@ final class Clustering {
     }
   }
 
-  /** Queues the mergers of a cluster with earlier ones. */
+  /** Queues the possible merges of a cluster with clusters before it. */
   private void candidates(
       int number,
       int end,
@@ -271,8 +274,8 @@ final class Clustering {
   }
 
   /**
-   * Moves the center to the best host of a member, or of one of the heaviest members if there are
-   * many.
+   * Moves the center to the member's host with the lowest cost; only considers the heaviest members
+   * if there are many.
    */
   private void recentre(Cluster cluster) {
     long best = costAt(cluster.members, cluster.centre);

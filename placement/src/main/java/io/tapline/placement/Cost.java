@@ -26,11 +26,11 @@ public record Cost(
     Map<LinkLevel, Long> levelBps,
     int processes) {
 
-  /** The links that count towards a strategy's traffic. */
+  /** The links that count towards the traffic that a strategy minimizes. */
   public enum Objective {
     /** Monitors to aggregators only, as in the paper. */
     PAPER,
-    /** Counts the links from aggregators to processors, too. */
+    /** Also from aggregators to processors. */
     WITH_PROCESSORS
   }
 
@@ -40,7 +40,8 @@ public record Cost(
   }
 
   /**
-   * Returns true if neither a measure of traffic nor the number of processes exceeds the other's.
+   * Returns true if no measure of traffic, and not the number of processes, exceeds that of the
+   * other cost.
    */
   public boolean dominates(Cost otherCost) {
     return hops <= otherCost.hops
@@ -104,7 +105,7 @@ public record Cost(
   }
 
   /**
-   * Returns the load of the flows themselves on the network, in bits per second: plain, times
+   * Returns the load that the flows themselves put on the network, in bits per second: plain, times
    * links, and times weights.
    */
   public static Workload workload(Topology topology, Flows flows) {

@@ -3,9 +3,9 @@ package io.tapline.placement;
 import java.util.Arrays;
 
 /**
- * Tracks the flows that each edge switch covers and those without a monitor. Memory and the time to
- * assign all flows are linear in their number: each list is traversed only once in total. Not
- * thread-safe.
+ * Tracks the flows that each edge switch covers, and which flows have no monitor yet. Memory, and
+ * the time to assign all flows, are linear in the number of flows: each list is traversed only once
+ * in total. Not thread-safe.
  */
 final class Coverage {
   static final int NONE = -1;
@@ -53,7 +53,7 @@ final class Coverage {
     }
   }
 
-  /** Returns the number of flows under this edge switch without a monitor. */
+  /** Returns the number of flows without a monitor under this edge switch. */
   int unassigned(int edge) {
     return unassigned[edge];
   }
@@ -63,7 +63,7 @@ final class Coverage {
     return left;
   }
 
-  /** Returns the next flow of the edge switch without a monitor, or {@link #NONE}. */
+  /** Returns the edge switch's next flow without a monitor, or {@link #NONE}. */
   int peek(int edge) {
     while (next[edge] < begin[edge + 1] && monitorOfFlow[listed[next[edge]]] != NONE) {
       next[edge]++;

@@ -75,7 +75,7 @@ public final class Deployment {
   /**
    * Adds a query, preferring the spare capacity of running monitors and engines.
    *
-   * @throws PlacementException if there is no room; then nothing changes
+   * @throws PlacementException if there is not enough capacity; the deployment is then unchanged
    */
   public Change add(String query, Flows flows) {
     if (queries.containsKey(query)) {
@@ -108,7 +108,8 @@ public final class Deployment {
    * Takes a host out of use because it was lost or is being drained. Moves only that host's
    * processes.
    *
-   * @throws PlacementException if there is no room on other hosts; then nothing changes
+   * @throws PlacementException if other hosts do not have enough capacity; the deployment is then
+   *     unchanged
    */
   public Change close(int host) {
     Set<Integer> closed = new HashSet<>(closedHosts);

@@ -5,13 +5,13 @@ import java.util.Optional;
 import java.util.random.RandomGenerator;
 
 /**
- * Improves on Netalytics-Network: never more traffic by any measure of {@link Cost}, never more
+ * Improves on Netalytics-Network, with no more traffic by any measure of {@link Cost} and no more
  * processes. First minimizes monitors. Then, a few times, computes the {@link ParetoFront} for
  * these monitors, chooses one of its points, steers flows to the monitors that suit it, and
  * recomputes the front. If it finds nothing better, returns the layout of Netalytics-Network.
  */
 final class Dominating implements Strategy {
-  /** The figure to minimize within the bounds that Netalytics-Network sets. */
+  /** The figure to minimize within the limits that Netalytics-Network sets. */
   enum Aim {
     FEWEST_PROCESSES,
     LEAST_TRAFFIC
@@ -102,8 +102,8 @@ final class Dominating implements Strategy {
     }
 
     /**
-     * Looks for less traffic with the same number of processes, the result if no layout with fewer
-     * is found.
+     * Looks for less traffic with the same number of processes, which is the result if no layout
+     * with fewer processes is found.
      */
     private void lookAtAsMany(ParetoFront front) {
       if (aim == Aim.LEAST_TRAFFIC && asMany == null && best == network) {
@@ -120,7 +120,7 @@ final class Dominating implements Strategy {
       return best == network && asMany != null ? asMany : best;
     }
 
-    /** Anneals the best layout so far for fewer and fewer processes until it finds none. */
+    /** Anneals the best layout so far with fewer and fewer processes, until no layout is found. */
     void anneal(RandomGenerator random) {
       distances = new Distances(problem.topology());
       if (aim == Aim.LEAST_TRAFFIC) {
@@ -148,7 +148,7 @@ final class Dominating implements Strategy {
       return isMatched;
     }
 
-    /** Returns true if a permitted layout was found. */
+    /** Anneals once; returns true if a permitted layout was found. */
     private boolean annealOnce(int maxProcesses, int start, RandomGenerator random) {
       Draft draft = new Draft(problem, distances, start % 2 == 0 ? best : network);
       Optional<Layout> layout = Annealing.improve(draft, maxProcesses, steps(), random);

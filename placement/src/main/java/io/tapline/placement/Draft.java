@@ -6,8 +6,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A layout of a small problem that {@link Annealing} changes step by step. A change that violates
- * capacities or room is rejected and changes nothing. Not thread-safe.
+ * A layout of a small problem that {@link Annealing} changes step by step. A change that exceeds
+ * the capacity of a process or the resources of a host is rejected and has no effect. Not
+ * thread-safe.
  */
 final class Draft {
   static final int NONE = -1;
@@ -91,8 +92,8 @@ final class Draft {
   }
 
   /**
-   * Assigns the output of aggregators to processors, nearest pairs first. This is optimal if
-   * distances are those of a tree.
+   * Assigns the output of aggregators to processors, nearest pairs first. This is optimal if the
+   * network is a tree.
    */
   private long addTraffic(List<Layout.Stream> streams) {
     if (left.length < aggregators.count || room.length < processors.count) {
@@ -115,7 +116,7 @@ final class Draft {
     return unread == 0 ? cost : -1;
   }
 
-  /** Assigns output between pairs at this distance. */
+  /** Assigns output between the pairs at this distance. */
   private long addTraffic(int weight, List<Layout.Stream> streams) {
     long shipped = 0;
     for (int a = 0; a < aggregators.count; a++) {
@@ -276,7 +277,7 @@ final class Draft {
   /**
    * Repairs the layout for the current processes: monitors write to the aggregator on the shortest
    * path to a processor, flows go to the monitor with the shortest path, and unused processes stop.
-   * Respects capacities; serves flows in order.
+   * Respects capacities; handles flows in order.
    */
   void settle() {
     int[] toProcessor = new int[aggregators.count];

@@ -24,14 +24,14 @@ import java.util.Optional;
  * #UNIT_BPS}, so that the output of monitors is a whole number.
  */
 public final class Exact {
-  /** 10 Mb/s: a monitor reduces it to a tenth, 1 Mb/s, which is the model's unit. */
+  /** 10 Mb/s. A monitor's output is a tenth of its input, so the model's unit is 1 Mb/s. */
   public static final long UNIT_BPS = 10_000_000L;
 
   /**
-   * The optimum.
+   * The optimum, or the best result within the time limit.
    *
-   * @param proven false if time ran out; then {@code weighted} is the best known and {@code bound}
-   *     is lower
+   * @param proven false if time ran out; {@code weighted} is then the best known value, and {@code
+   *     bound} is lower
    * @param weighted bits per second times weights, as in {@link Cost}
    * @param bound lower bound for any layout
    */
@@ -117,8 +117,8 @@ public final class Exact {
   }
 
   /**
-   * Adds as many aggregators to each host as it has room for. Using them in order avoids equivalent
-   * solutions.
+   * Adds as many aggregators to each host as it has room for. They must be used in order, which
+   * avoids equivalent solutions.
    */
   private void addAggregators() {
     for (int g = 0; g < hosts; g++) {
@@ -135,7 +135,10 @@ public final class Exact {
     }
   }
 
-  /** Returns an upper bound of aggregators: the budget minus the fewest monitors and processors. */
+  /**
+   * Returns an upper bound on the number of aggregators: the maximum number of processes minus the
+   * fewest monitors and processors.
+   */
   private int maxAggregators() {
     long total = problem.flows().totalBps();
     long fewestMonitors = divideUp(total, problem.sizes().monitorBps());
@@ -145,8 +148,8 @@ public final class Exact {
   }
 
   /**
-   * Each flow takes one path: through a monitor that covers it and through that monitor's
-   * aggregator.
+   * Adds the constraint that each flow takes one path: through a monitor that covers it, and
+   * through that monitor's aggregator.
    */
   private void addFlows() {
     BoolVar[][] writes = new BoolVar[hosts][slots.size()];
@@ -195,7 +198,7 @@ public final class Exact {
     model.addExactlyOne(ways.toArray(BoolVar[]::new));
   }
 
-  /** Processors read everything that aggregators take in. */
+  /** Adds the constraint that processors read everything that aggregators take in. */
   private void addProcessors() {
     long capacity = problem.sizes().processorBps() / unit;
     LinearExprBuilder all = LinearExpr.newBuilder();

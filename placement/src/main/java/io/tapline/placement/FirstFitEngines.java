@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /**
- * First fit of NetAlytics (4.1): starts a new engine on a random host only if no existing one has
- * room.
+ * NetAlytics' first-fit algorithm (4.1): starts a new engine on a random host only if no existing
+ * one has room.
  */
 final class FirstFitEngines implements EnginePlacer {
   @Override

@@ -146,7 +146,7 @@ final class HostUse {
     return fitting.length == 0 ? -1 : fitting[random.nextInt(fitting.length)];
   }
 
-  /** Returns the host; throws an error that names the process if it is -1. */
+  /** Returns the host. Throws an error that names the process if the host is -1. */
   static int required(int host, String process, Resources need) {
     if (host < 0) {
       throw new PlacementException(

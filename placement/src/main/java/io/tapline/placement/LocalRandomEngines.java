@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /**
- * Local-random of NetAlytics (4.1): assigns a source to an engine with room under the source's
- * aggregation switch, else to a new one on any host of the network.
+ * NetAlytics' local-random algorithm (4.1): assigns a source to an engine with room under the
+ * source's aggregation switch, else to a new one on any host in the network.
  */
 final class LocalRandomEngines implements EnginePlacer {
   @Override

@@ -12,11 +12,11 @@ import java.util.TreeMap;
 /**
  * Lower bounds for all layouts, for problems too large for {@link Exact}.
  *
- * <p>Processes: flows within a rack need monitors there; the sum of all flows needs a minimum
- * number, and so do the tuples. Traffic: a linear program (OR-Tools' GLOP) that allows flows to be
- * divided between their two racks, aggregators and processors to be fractional, and all processes
- * within a rack to share a host. Tuples that leave a rack cost the weight to the nearest rack of
- * its group, or of another.
+ * <p>Processes: flows within a rack need monitors in that rack, and the total rates of flows and of
+ * tuples each require a minimum number of processes. Traffic: a linear program (OR-Tools' GLOP)
+ * that allows flows to be divided between their two racks, aggregators and processors to be
+ * fractional, and all processes within a rack to share a host. Tuples that leave a rack cost the
+ * weight to the nearest rack of its group, or of another group.
  */
 public final class LowerBound {
   private static final double INFINITE = Double.POSITIVE_INFINITY;
@@ -32,20 +32,20 @@ public final class LowerBound {
     this.edges = topology.edgeCount();
   }
 
-  /** Returns a lower bound of the monitors of any layout. */
+  /** Returns a lower bound on the number of monitors in any layout. */
   public static int monitors(Problem problem) {
     return new LowerBound(problem).monitors();
   }
 
-  /** Returns a lower bound of the processes of any layout. */
+  /** Returns a lower bound on the number of processes in any layout. */
   public static int processes(Problem problem) {
     LowerBound bound = new LowerBound(problem);
     return bound.monitors() + bound.aggregators() + bound.processors();
   }
 
   /**
-   * Returns a lower bound of the weighted traffic, including processors, for any layout with at
-   * most this number of processes.
+   * Returns a lower bound on the weighted traffic, including processors, of any layout with at most
+   * this number of processes.
    */
   public static double weighted(Problem problem, int maxProcesses) {
     Loader.loadNativeLibraries();
@@ -86,7 +86,9 @@ public final class LowerBound {
     return Math.max(sum, divideUp(problem.flows().totalBps(), problem.sizes().monitorBps()));
   }
 
-  /** Flows between disjoint pairs of racks without monitors need one monitor per pair. */
+  /**
+   * Counts disjoint pairs of racks that have flows but no monitors: each pair needs one monitor.
+   */
   private int disjointPairs(boolean[] taken) {
     int pairs = 0;
     for (int flow = 0; flow < problem.flows().size(); flow++) {
@@ -101,7 +103,7 @@ public final class LowerBound {
     return pairs;
   }
 
-  /** Returns the tuples in Mb/s by the pair of racks that their flows connect. */
+  /** Returns tuple rates in Mb/s, by the pair of racks that the flows connect. */
   private Map<Long, Double> classes() {
     Map<Long, Double> classes = new TreeMap<>();
     double share = problem.sizes().extractedPerMille() / 1000.0 * SCALE;
@@ -141,7 +143,7 @@ public final class LowerBound {
     return cost.value() / SCALE;
   }
 
-  /** Divides each class of flows between its two racks. */
+  /** Divides the flows of each pair of racks between the two. */
   private void divide(MPSolver solver, MPConstraint[] flows, double[] max) {
     classes()
         .forEach(
@@ -242,7 +244,9 @@ public final class LowerBound {
     return min;
   }
 
-  /** Returns the minimum weight to a rack without a common group; 0 if there is none. */
+  /**
+   * Returns the minimum weight to a rack that shares no group with this one; 0 if there is none.
+   */
   private double farthest(int edge) {
     int[] near = near(edge);
     double min = INFINITE;

@@ -9,7 +9,7 @@ interface MonitorPlacer {
   /**
    * Places monitors for all flows.
    *
-   * @param use free resources, from which the monitors' needs are taken
+   * @param use free resources, from which the monitors' needs are deducted
    */
   Monitors place(Problem problem, HostUse use, RandomGenerator random);
 

@@ -9,13 +9,13 @@ import java.util.random.RandomGenerator;
 /**
  * Algorithm 1 of NetAlytics (4.1): picks an edge switch that covers a flow, puts a monitor on its
  * least loaded host, and assigns flows of that switch to it until one does not fit; repeats until
- * every flow has a monitor. The paper does not define the case of a switch without a host with
- * room: this implementation skips such a switch permanently.
+ * every flow has a monitor. The paper does not say what happens if no host of the switch has room:
+ * this implementation then skips the switch permanently.
  */
 final class PaperMonitors implements MonitorPlacer {
   /** The rule for picking the edge switch. */
   enum Pick {
-    /** Returns any switch that covers a flow without a monitor. */
+    /** Any switch that covers a flow without a monitor. */
     RANDOM,
     /** The switch that covers the most flows without a monitor. */
     MAX_FLOWS

@@ -18,10 +18,9 @@ public final class ParetoFront {
   /**
    * One of the layouts.
    *
-   * @param toAggregators weighted traffic of monitors to aggregators
-   * @param toProcessors weighted traffic of aggregators to processors
-   * @param remainders the way in which aggregators share processors, the argument of {@link
-   *     Remainders#readers}
+   * @param toAggregators weighted traffic from monitors to aggregators
+   * @param toProcessors weighted traffic from aggregators to processors
+   * @param remainders how aggregators share processors: the argument of {@link Remainders#readers}
    */
   public record Point(
       int processes, long toAggregators, long toProcessors, int aggregators, int remainders) {
@@ -91,7 +90,7 @@ public final class ParetoFront {
     return new Remainders(problem.topology(), aggregators, problem.sizes().processorBps());
   }
 
-  /** Returns the Pareto-optimal points, by processes. */
+  /** Returns the Pareto-optimal points, in order of their number of processes. */
   public List<Point> points() {
     return best(points);
   }
@@ -107,7 +106,10 @@ public final class ParetoFront {
     return best;
   }
 
-  /** Returns the Pareto-optimal points among those that match, by processes. */
+  /**
+   * Returns the Pareto-optimal points among those that match, in order of their number of
+   * processes.
+   */
   List<Point> points(Predicate<Point> wanted) {
     return best(points.stream().filter(wanted).toList());
   }

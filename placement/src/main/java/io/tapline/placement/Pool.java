@@ -5,8 +5,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Processes of one kind in a {@link Draft}, numbered without gaps: removing one gives its number to
- * the last. Not thread-safe.
+ * Processes of one kind in a {@link Draft}, numbered without gaps: when one is removed, the last
+ * one gets its number. Not thread-safe.
  */
 final class Pool {
   int count;

@@ -8,10 +8,10 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * The output of aggregators beyond the processors that they fill alone, and the ways in which
- * aggregators can share processors for it: merged as a whole, as in {@link Clustering}, or poured
- * in one after another and divided when a processor is full, within each group or across the
- * network.
+ * The output that remains after each aggregator has filled as many whole processors as it can, and
+ * the ways in which aggregators can share processors for this remainder: merged as a whole, as in
+ * {@link Clustering}, or poured in one after another and divided when a processor is full, within
+ * each group or across the network.
  */
 final class Remainders {
   /** Argument of {@link #readers} instead of a number of processors: pours within each group. */
@@ -64,7 +64,7 @@ final class Remainders {
     return clustering.maxCount();
   }
 
-  /** Returns the weighted traffic to this many shared processors. */
+  /** Returns the weighted traffic to this number of shared processors. */
   long traffic(int count) {
     return clustering.traffic(count);
   }
@@ -81,8 +81,8 @@ final class Remainders {
   }
 
   /**
-   * Returns the shared processors: this many, placed as near as possible, or poured for a negative
-   * count.
+   * Returns the shared processors: {@code count} of them, placed as near as possible, or poured if
+   * {@code count} is negative.
    */
   List<Reader> readers(int count) {
     if (count < 0) {

@@ -56,7 +56,7 @@ final class Reshaping {
     return monitorOfFlow;
   }
 
-  /** Returns the monitor with room that is nearest to its aggregator. */
+  /** Returns the monitor with room that is nearest to its aggregator, under either edge switch. */
   private int withRoom(int fromEdge, int toEdge, long rate) {
     int best = NONE;
     int bestWeight = Integer.MAX_VALUE;

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Moves flows to those of their possible monitors that are closer to their aggregator. Aggregators
+ * Moves flows to those of their eligible monitors that are closer to their aggregator. Aggregators
  * stay in place, and capacities are respected. Linear in the number of flows.
  */
 final class Steering {

@@ -2,7 +2,9 @@ package io.tapline.placement;
 
 import java.util.random.RandomGenerator;
 
-/** A strategy for placing a query. The same problem and random numbers give the same layout. */
+/**
+ * A strategy for placing a query. The same problem and random numbers always give the same layout.
+ */
 @FunctionalInterface
 public interface Strategy {
   /**

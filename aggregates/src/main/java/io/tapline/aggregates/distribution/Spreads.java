@@ -70,7 +70,7 @@ abstract class Spreads extends Accumulators {
     return context.mean(sums.sum(group));
   }
 
-  /** Quantiles and histogram are those of the tuples that were kept. */
+  /** Quantiles and the histogram describe only the tuples that were kept. */
   @Override
   public final Details details(int group, Group context) {
     boolean isEmpty = context.tuples() == 0;

@@ -7,17 +7,18 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * Counts how often each value occurred: exactly for up to {@link #MAX_DISTINCT} distinct values,
- * beyond that by cells, which double in width whenever there would be more of them.
+ * Counts how often each value occurred, for up to {@link #MAX_DISTINCT} distinct values. Beyond
+ * that, counts ranges of values (cells), and doubles the width of all cells whenever there would be
+ * more than {@link #MAX_DISTINCT}.
  *
- * <p>Cells are as fine as all values together allow. So the counts depend only on the values, not
- * on the order in which they arrived or were merged: reading an input twice gives the same result,
- * unlike quantile sketches that use random bits or compact the latest values.
+ * <p>Cells are as narrow as the values seen so far permit. So the counts depend only on the values,
+ * not on the order in which they arrived or were merged: reading an input twice gives the same
+ * result, unlike quantile sketches that use random bits or compact the latest values.
  *
- * <p>A cell's number is the bits of its values, in an order that sorts like the values, without the
- * last {@code shift} ones. A cell contains the values above its lower end, up to and including its
- * upper end. Powers of two and 1.5 times these begin cells, as long as values lie within 500
- * octaves.
+ * <p>A cell's number is its values' bits, transformed so that they sort like the values, without
+ * the lowest {@code shift} bits. A cell contains the values above its lower end, up to and
+ * including its upper end. Each power of two, and 1.5 times each, is the lower end of a cell, as
+ * long as values lie within 500 octaves.
  */
 final class ValueCounts {
   static final int MAX_DISTINCT = 2048;
@@ -38,8 +39,8 @@ final class ValueCounts {
   }
 
   /**
-   * Returns the counts of the first {@code length} values, at most {@link #MAX_DISTINCT}; sorts
-   * them.
+   * Returns the counts of the first {@code length} values, at most {@link #MAX_DISTINCT}, which it
+   * sorts.
    */
   static ValueCounts of(double[] values, int length) {
     Arrays.sort(values, 0, length);
@@ -66,7 +67,7 @@ final class ValueCounts {
     return true;
   }
 
-  /** Returns the counts of the values of both. */
+  /** Returns the sum of both counts. */
   static ValueCounts merge(ValueCounts one, ValueCounts other) {
     int shift = Math.max(one.shift, other.shift);
     int onePlus = shift - one.shift;
@@ -90,7 +91,7 @@ final class ValueCounts {
     return merged;
   }
 
-  /** Coarsens the cells as little as possible to keep at most {@link #MAX_DISTINCT}. */
+  /** Coarsens the cells as little as needed to keep at most {@link #MAX_DISTINCT} of them. */
   private void coarsen() {
     // Two neighbouring cells merge once the highest bit in which they differ is dropped.
     int[] differing = new int[Long.SIZE];
@@ -141,7 +142,7 @@ final class ValueCounts {
     return next > Long.MAX_VALUE >> shift ? Double.MAX_VALUE : value(next << shift);
   }
 
-  /** Returns the cell with the value of a rank, from 1. */
+  /** Returns the cell that contains the value of a rank; ranks begin at 1. */
   int cellOf(long rank) {
     long below = 0;
     for (int cell = 0; cell < size - 1; cell++) {

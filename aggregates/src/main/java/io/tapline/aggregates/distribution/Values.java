@@ -11,17 +11,17 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * One group's values, mergeable, and independent of the order of values and merges. The value of
- * any rank is exact for up to 2048 distinct values and has guaranteed bounds beyond that; the
- * histogram is exact. Not thread-safe.
+ * One group's values. Mergeable; the result does not depend on the order of values and merges. The
+ * value of any rank is exact for up to 2048 distinct values and has guaranteed bounds beyond that.
+ * The histogram is exact. Not thread-safe.
  */
 public final class Values implements Accumulator<Values> {
-  /** Maximum number of distinct values of which all ranks are exact. */
+  /** Maximum number of distinct values for which all ranks are exact. */
   public static final int EXACT = ValueCounts.MAX_DISTINCT;
 
   private static final int MAX_UNSORTED = 1024;
 
-  /** Values that are not counted yet, in the order of arrival. */
+  /** Values that are not counted yet, in order of arrival. */
   private double[] loose = new double[4];
 
   private int size;
@@ -60,8 +60,8 @@ public final class Values implements Accumulator<Values> {
   }
 
   /**
-   * Returns the values at these ranks, which are given as shares of all values. Each value is the
-   * midpoint of the bounds that {@link #quantile} returns.
+   * Returns the values at these ranks, which are given as fractions of all values. Each value is
+   * the midpoint of the bounds that {@link #quantile} returns.
    */
   public double[] quantiles(double... shares) {
     return Arrays.stream(shares).map(share -> quantile(share).number()).toArray();
@@ -96,7 +96,7 @@ public final class Values implements Accumulator<Values> {
     return histogram;
   }
 
-  /** A sampled result has no bounds: any value may have been left out. */
+  /** Returns a sampled result without bounds, since any value may have been left out. */
   @Override
   public Value result(Group context) {
     Value quantile = quantile(context.share());

@@ -32,7 +32,9 @@ class ValuesTest {
     assertThat(quantile.low()).isLessThan(quantile.high());
   }
 
-  /** parsers/trigger/sketch_test.cc has the same values, and expects the same bounds. */
+  /**
+   * The test has the same values as parsers/trigger/sketch_test.cc, and expects the same bounds.
+   */
   @Test
   void agreesWithTheMonitor() {
     Values distribution = new Values();
@@ -51,7 +53,7 @@ class ValuesTest {
             17_472, 17_536, 1_703_936, 1_708_032, 8_388_608, 8_421_376, 16_580_608, 16_613_376);
   }
 
-  /** The values span 29 octaves and have either sign. */
+  /** The values span 29 octaves, with both signs. */
   @ParameterizedTest
   @ValueSource(ints = {2_000, 20_000, 200_000})
   void quantilesOfManyValuesAreWithinTheirBounds(int count) {

@@ -13,8 +13,8 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Measures events from a packet on an interface to a client of the server's stream: a real server
- * with its own agent, monitor, Kafka, Flink and Redis. Needs root.
+ * Measures how long events take from a packet on an interface to a client of the server's stream.
+ * Uses a real server with its own agent, monitor, Kafka, Flink and Redis. Needs root.
  */
 public final class EventBenchmark implements AutoCloseable {
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -51,7 +51,7 @@ public final class EventBenchmark implements AutoCloseable {
   }
 
   /**
-   * Starts a server that watches a virtual link, and a query.
+   * Starts a server that captures on a virtual link, and then a query.
    *
    * @param tapline the command {@code bin/tapline}
    * @param programs folder with {@code marked_sender}
@@ -126,7 +126,7 @@ public final class EventBenchmark implements AutoCloseable {
     return MAPPER.readTree(http.send(ask, HttpResponse.BodyHandlers.ofString()).body());
   }
 
-  /** Returns the packets that the monitor has counted as lost before any parser saw them. */
+  /** Returns the number of packets that the monitor counted as lost before any parser saw them. */
   private long unseen() throws IOException, InterruptedException {
     JsonNode dropped = state().at("/totals/dropped");
     return dropped.path("kernel_missed").asLong() + dropped.path("queue_full").asLong();

@@ -8,8 +8,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 
 /**
- * A virtual link on which datagrams with the code point of expedited forwarding arrive from a
- * network namespace. No host has their address, so nothing answers. Needs root.
+ * A virtual link on which datagrams marked for expedited forwarding (DSCP EF) arrive from a network
+ * namespace. No host has their destination address, so nothing answers. Needs root.
  */
 final class MarkedLink implements AutoCloseable {
   static final int CODE_POINT = 46;
@@ -19,7 +19,7 @@ final class MarkedLink implements AutoCloseable {
   private PrintWriter phases;
   private BufferedReader counts;
 
-  /** Removes the link if the program is interrupted, which does not close it. */
+  /** Removes the link if the program is interrupted, which skips {@link #close}. */
   private final Thread hook = new Thread(this::removeAtExit);
 
   private MarkedLink() {}
@@ -57,7 +57,7 @@ final class MarkedLink implements AutoCloseable {
         new BufferedReader(new InputStreamReader(sender.getInputStream(), StandardCharsets.UTF_8));
   }
 
-  /** Returns the end of the link to capture on. */
+  /** Returns the interface to capture on: this host's end of the link. */
   String networkInterface() {
     return name + "a";
   }

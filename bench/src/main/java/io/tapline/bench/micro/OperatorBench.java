@@ -59,7 +59,7 @@ public class OperatorBench {
   private byte[] sent;
   private int groups;
 
-  /** Creates the pane, and the window that it slides through. */
+  /** Creates the pane, and the window through which it slides. */
   @Setup
   public void prepare() throws BatchReaderException, IOException {
     Traffic traffic = Traffic.of(Traffic.Kind.TOP_K, 1_000_000_000L, TUPLES, keys, false, 0);

@@ -45,7 +45,7 @@ public class PlacementBench {
 
   private Problem problem;
 
-  /** Draws the flows. */
+  /** Generates the flows. */
   @Setup
   public void draw() {
     SplittableRandom random = new SplittableRandom(1);

@@ -1,17 +1,17 @@
 package io.tapline.network.rules;
 
 /**
- * The destination Ethernet addresses that mark copies. Copies of a queue's packets name the side of
- * the queue: 02:7a:91 and three bytes, which are twice the queue's number for arrivals, and one
- * more for departures. Copies of all of a switch's traffic name the packet's ports: 02:7a:92, 12
- * bits for the port of entry, and 12 bits for the port by which the packet leaves. Copies that take
- * a separate queue begin with 02:7a:93 instead.
+ * The destination Ethernet addresses that mark copies. Marks of a queue's packets identify the side
+ * of the queue: 02:7a:91 and three bytes, which are twice the queue's number for arrivals, and one
+ * more for departures. Marks of all of a switch's traffic identify the packet's ports: 02:7a:92, 12
+ * bits for the ingress port, and 12 bits for the egress port. Marks of preferred copies, which take
+ * a separate queue of the mirror port, begin with 02:7a:93 instead.
  */
 public final class CopyMark {
-  /** Highest number of a queue. */
+  /** Highest queue number. */
   public static final int MAX_MARK = 0x7f_ffff;
 
-  /** Highest number of a port that marks can name; 0 stands for an unknown port. */
+  /** Highest port number that marks can name; 0 stands for an unknown port. */
   public static final int MAX_PORT = 0xfff;
 
   private static final long PREFIX = 0x027a_91L;
@@ -37,19 +37,19 @@ public final class CopyMark {
   }
 
   /**
-   * Returns the address that marks copies with ports of their switch. REQUIRES: both are at most
-   * {@link #MAX_PORT}.
+   * Returns the address that marks copies with their packet's ports on the switch. REQUIRES: both
+   * are at most {@link #MAX_PORT}.
    *
-   * @param in port of entry; 0 for unknown
-   * @param out port by which the packet leaves; 0 for unknown
+   * @param in ingress port; 0 for unknown
+   * @param out egress port; 0 for unknown
    */
   public static long ports(int in, int out) {
     return PORTS_PREFIX << NUMBER_BITS | (long) in << PORT_BITS | out;
   }
 
   /**
-   * Returns the address that marks copies with the same ports in the separate queue of their mirror
-   * port. REQUIRES: {@link #isPorts}.
+   * Returns the mark with the same ports for preferred copies, which take a separate queue of their
+   * mirror port. REQUIRES: {@link #isPorts}.
    */
   public static long preferred(long mark) {
     return mark | PREFERRED;
@@ -60,7 +60,7 @@ public final class CopyMark {
     return mac >>> NUMBER_BITS == PREFIX;
   }
 
-  /** Returns true if an Ethernet address marks copies with their ports, in either queue. */
+  /** Returns true if an Ethernet address marks copies with their ports, preferred or not. */
   public static boolean isPorts(long mac) {
     return (mac & ~PREFERRED) >>> NUMBER_BITS == PORTS_PREFIX;
   }

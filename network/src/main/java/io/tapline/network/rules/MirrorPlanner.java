@@ -11,10 +11,10 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Decides which switch mirrors which packets to which monitor. Both directions of a query's
- * connections are mirrored by the edge switch at one of their ends: that of the named side, or
- * TO's. A packet that matches a query in both directions would be mirrored at both ends; the switch
- * that comes first in the list mirrors it, and the other makes an exception.
+ * Decides which switch mirrors which packets to which monitor. The edge switch at one end of a
+ * query's connections mirrors both directions: the end that the query names, or TO. A packet that
+ * matches a query in both directions would be mirrored at both ends; the switch that comes first in
+ * the list mirrors it, and the other makes an exception.
  */
 public final class MirrorPlanner {
   /** TCP, UDP. */
@@ -27,15 +27,15 @@ public final class MirrorPlanner {
   }
 
   /**
-   * Maximum number of zeros that can be required of a far port, since that many of its bits decide
-   * on sampling (plan.proto).
+   * Maximum number of zeros that a far port can be required to have: sampling depends on that many
+   * of its bits (plan.proto).
    */
   public static final int MAX_ZEROS = 6;
 
   /**
    * A query to be mirrored.
    *
-   * @param monitors monitors by switch ID: a monitor gets copies from one switch only
+   * @param monitors monitors by switch ID, since a monitor gets copies from one switch only
    * @param zeros number of zeros after the lowest bit of the far port, which FROM does not name,
    *     that a connection must have; more than 0 only if {@link #canBeNarrowed}
    */
@@ -49,7 +49,9 @@ public final class MirrorPlanner {
     this.switches = switches;
   }
 
-  /** Returns the side whose switches cover a match: the named one; TO if both or none are. */
+  /**
+   * Returns the side whose switches cover a match: the named one; TO if both or neither are named.
+   */
   public static Side side(Match match) {
     boolean namesServer = isNamed(match.getToList());
     return !namesServer && isNamed(match.getFromList()) ? Side.FROM : Side.TO;
@@ -80,8 +82,7 @@ public final class MirrorPlanner {
   }
 
   /**
-   * Returns the packets wanted at each switch, by its ID; switches that mirror nothing are left
-   * out.
+   * Returns the packets wanted at each switch, by switch ID; omits switches that mirror nothing.
    */
   public static Map<String, List<Wanted>> wanted(List<Query> queries, List<EdgeSwitch> switches) {
     Map<String, List<Wanted>> wanted = new LinkedHashMap<>();
@@ -117,8 +118,8 @@ public final class MirrorPlanner {
   }
 
   /**
-   * Excludes packets between hosts of an earlier switch and of this one that match in both
-   * directions.
+   * Excludes packets that match in both directions and whose hosts are under an earlier switch and
+   * under this one.
    */
   private void except(
       Query query,
@@ -192,7 +193,7 @@ public final class MirrorPlanner {
     return entries.isEmpty() ? List.of(new Entry(IpPrefix.ANY, unnamed)) : entries;
   }
 
-  /** Returns the part of the addresses that is under a switch. */
+  /** Returns the subset of the addresses that is under a switch. */
   private List<Entry> under(List<Entry> entries, int number) {
     List<Entry> under = new ArrayList<>();
     for (Entry entry : entries) {

@@ -60,12 +60,12 @@ public record PortMask(int value, int mask) {
     return ((value ^ otherMask.value) & mask & otherMask.mask) == 0;
   }
 
-  /** REQUIRES: they overlap. */
+  /** Returns the intersection. REQUIRES: the two overlap. */
   PortMask and(PortMask otherMask) {
     return new PortMask(value | otherMask.value, mask | otherMask.mask);
   }
 
-  /** Returns the union of both as one mask, if they differ in one bit; else null. */
+  /** Returns the union of both as one mask if they differ in one bit; else null. */
   PortMask joined(PortMask otherMask) {
     int difference = value ^ otherMask.value;
     boolean siblings = mask == otherMask.mask && Integer.bitCount(difference) == 1;

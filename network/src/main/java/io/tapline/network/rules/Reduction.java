@@ -10,8 +10,8 @@ import java.util.Set;
 
 /**
  * Reduces the number of matches for the same packets: removes matches that others contain, and
- * merges adjacent prefixes and port masks. Works per query, monitor and kind, which preserves the
- * packets that each query wants.
+ * merges adjacent prefixes and port masks. Works separately for each query, monitor and kind, which
+ * preserves the packets that each query wants.
  */
 final class Reduction {
   private Reduction() {}
@@ -33,7 +33,7 @@ final class Reduction {
     return reduced;
   }
 
-  /** Returns the same union with fewer matches. */
+  /** Returns fewer matches with the same union. */
   static List<RuleMatch> matches(Collection<RuleMatch> matches) {
     List<RuleMatch> all = new ArrayList<>(new LinkedHashSet<>(matches));
     boolean hasChanged = true;

@@ -21,8 +21,8 @@ final class Redundancy {
   }
 
   /**
-   * Returns true if all of its packets would otherwise match an enclosing rule, or none, with the
-   * same effect.
+   * Returns true if an enclosing rule, or the absence of any, would treat all the rule's packets in
+   * the same way.
    */
   private static boolean isRedundant(MirrorRule rule, List<MirrorRule> rules) {
     MirrorRule around = null;

@@ -3,13 +3,13 @@ package io.tapline.network.rules;
 import io.tapline.network.IpPrefix;
 
 /**
- * The packets that a flow of a switch matches.
+ * The packets that a switch's flow matches.
  *
  * @param protocol IP protocol; 0 for any. Ports require one.
  * @param vlan 0 for any
  * @param tenant tunnel ID; 0 for any
- * @param in the port by which packets enter the switch: its number, or the neighbour at the other
- *     end of its link; empty for any
+ * @param in the port through which packets enter the switch: its number, or the neighbour at the
+ *     other end of its link; empty for any
  * @param out the port to which forwarding sends packets, named likewise; empty for any
  */
 public record RuleMatch(
@@ -33,7 +33,7 @@ public record RuleMatch(
 
   private static final int OUT_BITS = 48;
 
-  /** If one of the two addresses has a family, the other gets the same family. */
+  /** Gives both addresses the same family if one of them has a family. */
   public RuleMatch {
     int family = Math.max(from.family(), to.family());
     from = from.family() == family ? from : IpPrefix.all(family);
@@ -52,12 +52,12 @@ public record RuleMatch(
     this(source, destination, protocol, fromPort, toPort, vlan, tenant, "", "");
   }
 
-  /** Returns the match of all packets that enter a switch by a port. */
+  /** Returns the match for all packets that enter a switch through a port. */
   public static RuleMatch entering(String port) {
     return ANY.through(port, "");
   }
 
-  /** Returns the match of all packets that forwarding sends out of a port. */
+  /** Returns the match for all packets that forwarding sends out of a port. */
   public static RuleMatch leaving(String port) {
     return ANY.through("", port);
   }
@@ -73,7 +73,8 @@ public record RuleMatch(
   }
 
   /**
-   * The part of a packet's header that rules examine, and the switch ports that the packet passes.
+   * The part of a packet's header that rules examine, and the switch ports that the packet
+   * traverses.
    */
   public record Header(
       IpPrefix from,
@@ -98,7 +99,7 @@ public record RuleMatch(
     }
   }
 
-  /** Returns the match for the other direction. REQUIRES: it does not depend on ports. */
+  /** Returns the match for the other direction. REQUIRES: the match does not depend on ports. */
   public RuleMatch reversed() {
     return new RuleMatch(to, from, protocol, toPort, fromPort, vlan, tenant);
   }
@@ -155,12 +156,12 @@ public record RuleMatch(
         && overlaps(out, otherMatch.out);
   }
 
-  /** Returns 4, 6, or 0 if it matches both. */
+  /** Returns 4 or 6, or 0 if the match includes both families. */
   int family() {
     return Math.max(from.family(), to.family());
   }
 
-  /** REQUIRES: they overlap. */
+  /** Returns the intersection. REQUIRES: the two overlap. */
   RuleMatch and(RuleMatch otherMatch) {
     return new RuleMatch(
         from.and(otherMatch.from),
@@ -210,7 +211,7 @@ public record RuleMatch(
     return new RuleMatch(newFrom, newTo, protocol, newFromPort, newToPort, vlan, tenant, in, out);
   }
 
-  /** Returns the number of fixed bits; a match has more than those that contain it. */
+  /** Returns the number of fixed bits. A match has more of them than any match that contains it. */
   public int bits() {
     return from.length()
         + to.length()
@@ -224,7 +225,7 @@ public record RuleMatch(
         + (out.isEmpty() ? 0 : OUT_BITS);
   }
 
-  /** Returns the match as ovs-ofctl writes it, with names of ports. */
+  /** Returns the match as ovs-ofctl writes it, with port names. */
   @Override
   public String toString() {
     boolean isV6 = family() == 6;

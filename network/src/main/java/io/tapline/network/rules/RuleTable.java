@@ -14,14 +14,14 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * The mirror table of one switch, as an immutable value: of the rules that match a packet, the one
- * of highest priority decides where copies go; without a rule there is no copy. Every packet then
- * continues to forwarding unchanged.
+ * The mirror table of one switch, as an immutable value: among the rules that match a packet, the
+ * one with the highest priority decides where copies go. A packet that matches no rule is not
+ * copied. Every packet then continues to forwarding unchanged.
  *
  * <p>The table is derived from the packets that queries want: equal and adjacent matches are
- * merged; if two rules overlap and differ, their intersection becomes a separate rule with the
- * copies of both. A rule's priority is the number of bits that it fixes, so the most specific one
- * decides.
+ * merged. If two rules overlap and differ, their intersection becomes a separate rule that sends
+ * copies to the monitors of both. A rule's priority is the number of bits that it fixes, so the
+ * most specific one decides.
  */
 public final class RuleTable {
   /** No known switch supports more rules, and computing more would take too long. */
@@ -43,7 +43,7 @@ public final class RuleTable {
     return new RuleTable(List.of());
   }
 
-  /** Returns this table with a rule that replaces the one with the same match. */
+  /** Returns this table with a rule added, which replaces a rule with the same match. */
   RuleTable with(MirrorRule rule) {
     List<MirrorRule> changedRules = new ArrayList<>(without(rule.match()).rules);
     changedRules.add(-1 - Collections.binarySearch(changedRules, rule, ORDER), rule);

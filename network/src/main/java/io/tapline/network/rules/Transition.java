@@ -7,10 +7,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Changes one table to another in single steps. After each step, every packet is treated either as
- * before the change or as after it. New rules are added first, the most specific ones first, since
- * a packet's old rule decides until its new one is installed. Old rules are deleted last, the least
- * specific ones first, so that a packet's old rule outlives those below it.
+ * Changes one table to another in single steps. After each step, every packet is treated as either
+ * the old or the new table would treat it. New rules are added first, the most specific ones first,
+ * since a packet's old rule decides until its new one is installed. Old rules are deleted last, the
+ * least specific ones first, so that a packet's old rule outlives those below it.
  */
 public final class Transition {
   /** Effect of a step on the table. */
@@ -27,10 +27,10 @@ public final class Transition {
   private Transition() {}
 
   /**
-   * Returns the steps.
+   * Returns the steps from one table to another.
    *
    * @param capacity maximum number of rules of the switch
-   * @throws TooManyRules if there is no room for old and new rules together
+   * @throws TooManyRules if the switch cannot hold old and new rules together
    */
   public static List<Step> steps(RuleTable previousTable, RuleTable newTable, int capacity) {
     Map<RuleMatch, MirrorRule> old = new HashMap<>();

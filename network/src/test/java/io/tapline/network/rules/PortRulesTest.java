@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Rules that name ports of the switch, together with rules that do not. */
+/** Tests rules that name ports of the switch, together with rules that do not. */
 class PortRulesTest {
   private static final int CAPACITY = 4096;
   private static final String[] PORTS = {"1", "2", "spine"};

@@ -20,14 +20,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/**
- * Compares flow tables with a plain evaluation of random queries over random networks and packets.
- */
+/** Compares flow tables with a reference evaluation, for random queries, networks and packets. */
 class RulesTest {
   private static final int CAPACITY = 4096;
   private static final Map<String, IpPrefix> PARSED = new HashMap<>();
 
-  /** A small network, so that queries overlap and packets match them. */
+  /** A network so small that queries overlap and packets match them. */
   private static final class World {
     final Random random;
     final List<EdgeSwitch> switches = new ArrayList<>();
@@ -108,7 +106,7 @@ class RulesTest {
           random.nextInt(3) == 0 ? 7 : 0);
     }
 
-    /** Returns an address of some switch's host, or of none. */
+    /** Returns the address of some switch's host, or of no host. */
     private IpPrefix address(boolean isV6) {
       return isV6
           ? IpPrefix.of("2001:db8:%d::%d".formatted(random.nextInt(4), random.nextInt(5)))
@@ -125,7 +123,7 @@ class RulesTest {
     }
   }
 
-  // The plain evaluation shares no code with the planner.
+  // The reference evaluation shares no code with the planner.
 
   private static boolean covers(List<Address> side, IpPrefix address, int port, boolean hasPorts) {
     if (side.isEmpty()) {
@@ -195,7 +193,7 @@ class RulesTest {
         MirrorPlanner.wanted(queries, world.switches).getOrDefault(id, List.of()), CAPACITY);
   }
 
-  /** 4 x 100 worlds of 60 packets: 24,000 packets through all switches. */
+  /** Tests 4 x 100 worlds with 60 packets each: 24,000 packets through all switches. */
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3})
   void everyPacketLeavesOnceForEachMonitorThatNeedsIt(int part) {
@@ -227,7 +225,7 @@ class RulesTest {
     assertThat(copies).isGreaterThan(400);
   }
 
-  /** Returns the far port by which the monitor at the owning switch decides. */
+  /** Returns the far port on which the monitor at the owning switch bases its decision. */
   private static int farPort(World world, Query query, Header h, int owner) {
     boolean toSide = query.side() == MirrorPlanner.Side.TO;
     int sourceSwitch = world.switchOf(h.from());
@@ -256,8 +254,8 @@ class RulesTest {
   }
 
   /**
-   * A monitor receives the packets that it keeps of a narrowed query, packets without the zeros in
-   * either port are not copied, and other queries are unaffected.
+   * A monitor receives all packets of a narrowed query that it keeps. Packets without the zeros in
+   * either port are not copied. Other queries are unaffected.
    */
   @Test
   void aNarrowedQueryGetsThePacketsThatItsMonitorsKeep() {
@@ -296,8 +294,8 @@ class RulesTest {
   }
 
   /**
-   * After each message to a switch, packets are treated as before a change of the queries or after
-   * it.
+   * After each message to a switch, packets are treated as either before or after a change of the
+   * queries.
    */
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3})
@@ -402,7 +400,9 @@ class RulesTest {
     assertThat(PortMask.range(1, 65535)).hasSize(16);
   }
 
-  /** Adjacent addresses and ports share rules; there is not one for each pair and direction. */
+  /**
+   * Adjacent addresses and ports share rules, so that not every pair and direction needs a rule.
+   */
   @Test
   void rulesAreFewerThanPairs() {
     List<IpPrefix> rack = new ArrayList<>();
