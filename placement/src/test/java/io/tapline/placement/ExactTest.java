@@ -52,8 +52,8 @@ class ExactTest {
   }
 
   /**
-   * Two racks with one connection each and room for two processes per host, so that the optimum is
-   * obvious.
+   * The problem has two racks with one connection each, and room for two processes per host, so the
+   * optimum is obvious.
    */
   @Test
   void findsTheKnownOptimumOfASmallProblem() {
@@ -63,7 +63,7 @@ class ExactTest {
     Problem problem = new Problem(topology, flows, Sizes.PAPER);
     // Two monitors, and two aggregators with a processor each: no traffic leaves its host.
     assertThat(optimum(problem, 6)).isEqualTo(0);
-    // With one processor fewer, the smaller 50 Mb/s cross from rack to rack at weight 6.
+    // With one processor fewer, the smaller stream of 50 Mb/s crosses between racks at weight 6.
     assertThat(optimum(problem, 5)).isEqualTo(6 * 50_000_000L);
     assertThat(optimum(problem, 4)).isEqualTo(6 * 50_000_000L);
     assertThat(Exact.solve(problem, Cost.Objective.WITH_PROCESSORS, 3, Long.MAX_VALUE, 30))

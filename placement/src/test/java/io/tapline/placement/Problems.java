@@ -8,7 +8,7 @@ import io.tapline.network.Topology;
 import java.util.Random;
 import java.util.random.RandomGenerator;
 
-/** Random problems, reproducible by seed. */
+/** Generates random problems that a seed reproduces. */
 final class Problems {
   private Problems() {}
 

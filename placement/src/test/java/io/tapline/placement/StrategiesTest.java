@@ -23,7 +23,7 @@ class StrategiesTest {
           "tapline-node", Strategies.TAPLINE_NODE,
           "tapline-network", Strategies.TAPLINE_NETWORK);
 
-  /** Returns the layout; nothing if there is no room, after checking the error. */
+  /** Returns the layout. If there is no room, checks the error and returns nothing. */
   private static Optional<Layout> place(Strategy strategy, Problem problem) {
     try {
       return Optional.of(strategy.place(problem, new Random(7)));

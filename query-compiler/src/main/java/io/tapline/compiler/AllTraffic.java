@@ -25,7 +25,7 @@ final class AllTraffic {
     this.errors = errors;
   }
 
-  /** Returns the sampling of the query; such parsers are not sampled. */
+  /** Returns the query's sampling. Parsers that must see all packets are never sampled. */
   static Sampling sampling(List<ParserInfo> parsers, Ast.Query query, Errors errors) {
     Optional<ParserInfo> parser = parsers.stream().filter(ParserInfo::allTraffic).findFirst();
     if (parser.isEmpty()) {

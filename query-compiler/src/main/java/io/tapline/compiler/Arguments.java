@@ -140,8 +140,8 @@ final class Arguments {
   }
 
   /**
-   * Returns a window's length or slide in nanoseconds, of whole milliseconds; empty if missing or
-   * wrong.
+   * Returns a window's length or slide in nanoseconds, a multiple of 1 ms; empty if missing or
+   * invalid.
    */
   Optional<Long> windowNs(String name) {
     return windowNs(name, ProcessorCatalogue.SHORTEST_WINDOW_NS);
@@ -149,7 +149,7 @@ final class Arguments {
 
   /**
    * Returns a window's length or slide, which must be at least {@code minNs}; empty if missing or
-   * wrong.
+   * invalid.
    */
   Optional<Long> windowNs(String name, long minNs) {
     Optional<Ast.Word> word = word(name);
@@ -174,7 +174,7 @@ final class Arguments {
     return inside ? ns.map(BigDecimal::longValue) : Optional.empty();
   }
 
-  /** Returns one of a few words in its canonical form; empty if missing or wrong. */
+  /** Returns one of a few words in its canonical form; empty if missing or invalid. */
   Optional<String> choice(String name, List<String> choices) {
     Optional<Ast.Word> word = word(name);
     Optional<String> chosen =

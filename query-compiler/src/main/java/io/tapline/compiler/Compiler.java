@@ -68,7 +68,7 @@ public final class Compiler {
    * @param epoch epoch of the assignment, from 1
    * @param rights rights of the caller
    * @param placement places the monitors
-   * @param missingTopics topics of alerts that are known not to exist
+   * @param missingTopics alert topics that are known not to exist
    * @param taps taps of the query's monitor; empty if they are unknown
    */
   public record Options(
@@ -90,7 +90,7 @@ public final class Compiler {
       }
     }
 
-    /** Options without known taps and without topics that are known to be missing. */
+    /** Creates options with unknown taps and without known missing topics. */
     public Options(String query, int epoch, Rights rights, Placement placement) {
       this(query, epoch, rights, placement, Set.of(), Optional.empty());
     }
@@ -154,7 +154,7 @@ public final class Compiler {
     noteJoins(processors);
     noteShortLimit(limit, processors);
     noteFlowsWithoutSpeed(arguments);
-    // Monitors are given both sides of a queue as taps, so switches mirror nothing for it.
+    // Monitors receive both sides of a queue as taps, so switches mirror nothing for it.
     Placement placement = queueList.isEmpty() ? options.placement() : Placement.LOCAL;
     Placement.Placed placed = placement.place(match);
     PacketTriggers.Split split = packets.split(processors);
@@ -207,7 +207,7 @@ public final class Compiler {
     return parsers;
   }
 
-  /** Triggers that the monitor tests have their own parser. */
+  /** Returns the parsers' names, including the parser for triggers if the monitor tests any. */
   private static List<String> names(List<ParserInfo> parsers, boolean monitorTests) {
     List<String> names = new ArrayList<>(parsers.stream().map(ParserInfo::name).toList());
     if (monitorTests && !names.contains(PacketTriggers.PARSER)) {
@@ -225,7 +225,10 @@ public final class Compiler {
     errors.conflict(first.name().span(), message, expected);
   }
 
-  /** Compares the triggers' cost with the inventory's traffic, if it has any. */
+  /**
+   * Notes the triggers' cost at the inventory's traffic, if that is known. Returns false, and
+   * reports an error, if it exceeds what a monitor may use.
+   */
   private boolean fitIntoMonitor(Ast.Query query, PacketTriggers.Split split) {
     if (split.triggers().isEmpty() || inventory.traffic().isEmpty()) {
       return true;
@@ -257,7 +260,7 @@ public final class Compiler {
     return WhereReader.read(where.get(), fields, inventory, errors);
   }
 
-  /** Fields can be resolved only if all parsers are known. */
+  /** Compiles the processors. Fields can be resolved only if all parsers are known. */
   private List<Processor> processors(
       Ast.Query query, List<ParserInfo> parsers, boolean allParsersKnown, PacketTriggers packets) {
     if (!ProcessorCompiler.areFewEnough(query.processors(), errors)) {
@@ -277,7 +280,7 @@ public final class Compiler {
     return compiled;
   }
 
-  /** Links name their flows above a share of their speed. */
+  /** Warns of {@code flows_above} without {@code link}, since it is a share of the link's speed. */
   private void noteFlowsWithoutSpeed(List<ParserArgument> arguments) {
     if (isPositive("flows_above", arguments) && !isPositive("link", arguments)) {
       errors.warning(

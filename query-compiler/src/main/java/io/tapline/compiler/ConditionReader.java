@@ -11,7 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Parses conditions on a group: {@code sum(bytes) > 10MB}, {@code count >= 100}, {@code
+ * Parses group conditions: {@code sum(bytes) > 10MB}, {@code count >= 100}, {@code
  * p99(first_byte_ns) > 20ms}, {@code rate(bytes) > 1MB/s}, {@code share(status >= 500) > 0.2}.
  */
 final class ConditionReader {

@@ -22,7 +22,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Types a condition against the fields of a parser. In the result, fields have their canonical
+ * Resolves a condition against the fields of a parser. In the result, fields have their canonical
  * names, numbers are plain and in the field's unit, and host names are addresses. Evaluating it
  * requires only the types of columns.
  *
@@ -190,8 +190,8 @@ final class ConditionTyper {
   }
 
   /**
-   * Returns the field that a word compared with another field names, unless the word is a string or
-   * a host.
+   * Returns the field named by a word that is compared with another field, unless the word is a
+   * string or a host.
    */
   private Optional<FieldInfo> field(Term term, FieldInfo opposite) {
     String name = term.getField().getName();
@@ -212,7 +212,7 @@ final class ConditionTyper {
     return Term.newBuilder().setField(field).setNegative(isNegative).build();
   }
 
-  /** Returns a term that is not a field as a value, with its sign. */
+  /** Returns the value of a term that is not a field, with its sign. */
   private static Literal literal(Term term) {
     Literal literal =
         switch (term.getValueCase()) {

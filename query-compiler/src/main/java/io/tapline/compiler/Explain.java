@@ -45,8 +45,8 @@ public final class Explain {
   }
 
   /**
-   * Returns the text without hosts, switches and servers, for callers that are not allowed to see
-   * the network.
+   * Returns the text without hosts, switches and servers, for callers that must not see the
+   * network.
    */
   public static String renderWithoutNetwork(Plan plan, List<Note> notes) {
     return render(plan, notes, false);

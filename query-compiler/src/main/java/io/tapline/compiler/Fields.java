@@ -21,7 +21,7 @@ import java.util.stream.Stream;
  * Resolves the fields that a processor's words refer to, given the parsers of the query.
  *
  * @param parsers parsers in the order of PARSE
- * @param catalogue catalogue, to name other parsers that have an unknown field
+ * @param catalogue catalogue, used to name other parsers that have a field which these lack
  */
 record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
 
@@ -49,7 +49,7 @@ record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
         .toList();
   }
 
-  /** Returns the first parser that has all the words as fields, else the first. */
+  /** Returns the first parser that has all the words as fields, else the first parser. */
   static ParserInfo firstHaving(List<ParserInfo> parsers, List<Ast.Word> words) {
     return parsers.stream().filter(p -> hasAll(p, words)).findFirst().orElse(parsers.get(0));
   }
@@ -94,8 +94,8 @@ record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
   }
 
   /**
-   * Returns the key's fields: the parser's own, else joined from another parser that has all the
-   * others.
+   * Returns the key's fields: the parser's own and, if the parser lacks some, those joined from
+   * another parser that has all of these.
    */
   Key key(ParserInfo parser, List<Ast.Word> words) {
     List<Ast.Word> knownWords = words.stream().filter(this::isKnown).toList();
@@ -142,8 +142,8 @@ record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
   }
 
   /**
-   * Returns the numeric field that {@code by} refers to; reports an error and returns nothing if it
-   * is not numeric.
+   * Returns the numeric field that {@code by} refers to; reports an error and returns nothing if
+   * the field is not numeric.
    */
   Optional<FieldInfo> numeric(ParserInfo parser, Ast.Word word) {
     FieldInfo field = Catalogue.field(parser, word.text()).orElseThrow();

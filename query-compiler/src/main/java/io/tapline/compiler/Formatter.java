@@ -54,7 +54,7 @@ public final class Formatter {
         : new FormatResult(layOut(syntax), List.of());
   }
 
-  /** REQUIRES: the text had no syntax errors. */
+  /** Returns the canonical layout. REQUIRES: the text had no syntax errors. */
   static String layOut(Syntax syntax) {
     Formatter formatter = new Formatter(syntax);
     ClauseKind previous = null;

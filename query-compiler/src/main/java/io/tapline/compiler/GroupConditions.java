@@ -19,10 +19,10 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Compiles the common parts of filter and trigger: groups and the condition that they must meet.
+ * Compiles what filter and trigger have in common: groups, and the condition that they must meet.
  */
 final class GroupConditions {
-  /** Aggregates of conditions that need no field. */
+  /** Aggregates that need no field in a condition. */
   private static final List<String> OF_TUPLES = List.of("count", "rate", "distinct", "flows");
 
   /** The field that identifies the flow of a tuple. */

@@ -10,8 +10,8 @@ import io.tapline.schema.proto.Window;
 import java.util.List;
 
 /**
- * Adapts windows to parsers that emit tuples once per interval. A shorter window would receive an
- * interval's tuples either completely or not at all, whichever part of the interval it covers.
+ * Adapts windows to parsers that emit tuples once per interval. A shorter window would receive
+ * either all of an interval's tuples or none, no matter which part of the interval it covers.
  */
 final class IntervalReader {
   private final ParserInfo parser;
@@ -39,8 +39,8 @@ final class IntervalReader {
   }
 
   /**
-   * Returns the window, with defaults no shorter than the interval. Reports an explicit window that
-   * is shorter.
+   * Returns the window, with defaults no shorter than the interval. Reports an error if an explicit
+   * window is shorter.
    */
   static Window fit(Window window, ParserInfo parser, Arguments arguments, Errors errors) {
     if (parser.intervalNs() == 0) {
@@ -68,9 +68,9 @@ final class IntervalReader {
   }
 
   /**
-   * Reports that a trigger's windows are too short for tuples.
+   * Reports an error if a trigger's windows are too short for tuples.
    *
-   * @param reason why the monitor can't test it on packets, as the end of a sentence
+   * @param reason why the monitor can't test the trigger on packets, as the end of a sentence
    */
   static void refuse(ParserInfo parser, Arguments arguments, String reason, Errors errors) {
     String min = Literals.durationText(parser.intervalNs());

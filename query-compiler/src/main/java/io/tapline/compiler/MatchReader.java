@@ -109,7 +109,7 @@ final class MatchReader {
     return side.isEmpty() || side.stream().anyMatch(a -> a.kind() == Ast.EndpointKind.ANY);
   }
 
-  /** Returns the end of a warning about a query for all hosts; nothing for a local capture. */
+  /** Returns the end of a warning about a query for all hosts; nothing if the capture is local. */
   static String mirroringEverywhere(Inventory inventory) {
     return inventory.ports().isEmpty()
         ? ""
@@ -188,7 +188,7 @@ final class MatchReader {
     };
   }
 
-  /** First and last port; 0 and 0 stand for any. */
+  /** A port range; 0 and 0 stand for any port. */
   private record Ports(int first, int last) {
     static final Ports ANY = new Ports(0, 0);
   }
@@ -291,8 +291,8 @@ final class MatchReader {
   }
 
   /**
-   * The text 2001:db8::1:80 is an address whose last group is 80, but the author may have meant a
-   * port.
+   * Adds a note if an address may be meant to end with a port: 2001:db8::1:80 is an address whose
+   * last group is 80.
    */
   private void noteUnclearPort(Ast.Address address, IpPrefix prefix) {
     String text = address.endpoint().text();

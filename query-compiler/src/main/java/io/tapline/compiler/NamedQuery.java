@@ -22,7 +22,7 @@ final class NamedQuery {
 
   private NamedQuery() {}
 
-  /** Returns the whole query, or the text itself if it does not use another. */
+  /** Returns the whole query, or the text itself if it uses no named query. */
   static Syntax expand(Syntax syntax, Inventory inventory, Errors errors) {
     Ast.Word use = syntax.query().use();
     if (use == null) {

@@ -52,7 +52,7 @@ final class OnlyReader {
         .ifPresent(only -> WhereReader.checkWithoutFields(only, errors));
   }
 
-  /** Narrows a trigger to the tuples of its parser that meet the condition, if there is one. */
+  /** Narrows a trigger to those of its parser's tuples that meet the condition, if there is one. */
   void narrow(Processor.Builder trigger, Arguments arguments) {
     ParserInfo parser =
         fields.parsers().stream()
@@ -62,12 +62,15 @@ final class OnlyReader {
     read(arguments.word("only"), parser).ifPresent(typed -> narrow(trigger, typed));
   }
 
-  /** Returns the condition on the tuples of a parser; empty if there is none, or it is wrong. */
+  /** Returns the condition on a parser's tuples; empty if there is none or it is invalid. */
   Optional<ConditionTree> read(Optional<Ast.Word> word, ParserInfo parser) {
     return parse(word, errors).flatMap(only -> typed(only, parser));
   }
 
-  /** A count of tuples becomes a count of the tuples that meet the condition. */
+  /**
+   * Adds the condition to a trigger. A count of tuples becomes a count of the tuples that meet the
+   * condition.
+   */
   private static void narrow(Processor.Builder trigger, ConditionTree conditionTree) {
     if (trigger.getAggregate().isEmpty() && trigger.getValue().hasCount()) {
       trigger
@@ -98,7 +101,7 @@ final class OnlyReader {
         .typed(parsedCondition.tree());
   }
 
-  /** Reports a trigger that the stream job can't narrow: it only narrows values of a field. */
+  /** Reports a trigger that the stream job can't narrow: the job narrows only values of a field. */
   static void checkInJob(Processor trigger, Arguments arguments, Errors errors) {
     Value value = trigger.getValue();
     boolean isField = value.hasField() && !trigger.getAggregate().equals("DISTINCT");

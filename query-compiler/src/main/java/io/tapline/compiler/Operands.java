@@ -25,7 +25,7 @@ record Operands(Fields fields) {
     return fields.errors();
   }
 
-  /** Returns a processor without key and value. Plans leave out the name of counts. */
+  /** Returns a processor without key and value. In plans, counts have no aggregate name. */
   static Processor.Builder aggregating(MergeableAggregate aggregate, Window window) {
     String name = Aggregates.planName(aggregate);
     return Processor.newBuilder().setAggregate(name.equals("COUNT") ? "" : name).setWindow(window);
@@ -57,7 +57,7 @@ record Operands(Fields fields) {
 
   /**
    * Returns the first parser that has the by= field as a number and all key fields, else the first
-   * that has it as a number, else the first that has it in any form.
+   * that has the field as a number, else the first that has it with any type.
    */
   Optional<ParserInfo> withBy(
       List<ParserInfo> candidates, Arguments arguments, String keyArgument) {
@@ -114,7 +114,10 @@ record Operands(Fields fields) {
     }
   }
 
-  /** Returns a number, or, for a field that is true or false, the count or share of tuples. */
+  /**
+   * Returns the value of a numeric field or, for a word in {@link Countable}, the count or share of
+   * tuples for which it is true.
+   */
   Optional<ResolvedValue> taken(ParserInfo parser, Ast.Word word, MergeableAggregate aggregate) {
     if (!Countable.has(parser, word)) {
       return fields.numeric(parser, word).map(field -> ResolvedValue.of(field, aggregate));
@@ -130,7 +133,7 @@ record Operands(Fields fields) {
     return Optional.of(new ResolvedValue(word.text(), value, true));
   }
 
-  /** Returns the field of by=, else the parser's value field. */
+  /** Returns the value that by= names, else the parser's value field. */
   Optional<ResolvedValue> value(
       ParserInfo parser, Arguments arguments, MergeableAggregate aggregate, String asking) {
     if (arguments.has("by")) {

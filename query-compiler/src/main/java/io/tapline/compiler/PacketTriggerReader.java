@@ -12,7 +12,7 @@ import io.tapline.schema.proto.Window;
 import java.util.List;
 import java.util.Optional;
 
-/** Compiles triggers on the packets themselves, whose parser emits no tuples. */
+/** Compiles triggers on packets, for parsers that emit no tuples. */
 final class PacketTriggerReader {
   private final Fields fields;
   private final PacketTriggers packets;
@@ -30,8 +30,8 @@ final class PacketTriggerReader {
   }
 
   /**
-   * Returns the parser whose packets the trigger counts; empty if it aggregates tuples. A condition
-   * that is valid for both is taken to count packets.
+   * Returns the parser whose packets the trigger counts; empty if the trigger aggregates tuples. If
+   * a condition is valid for both, it counts packets.
    */
   Optional<ParserInfo> parser(Arguments arguments) {
     List<ParserInfo> parsers = fields.parsers();

@@ -31,8 +31,8 @@ import java.util.stream.Stream;
 /**
  * Decides which triggers the monitor tests on packets: those of the parser {@code packets}, and
  * those whose windows are shorter than the interval of their parser's tuples, if the monitor can
- * compute the compared value. The stream job then reads the monitor's tuples of the parser {@code
- * trigger} instead of the parser's own.
+ * compute the compared value. The stream job then reads the monitor's events, which are tuples of
+ * the parser {@code trigger}, instead of the parser's own tuples.
  */
 final class PacketTriggers {
   /** The parser whose tuples are the monitor's events. */
@@ -72,7 +72,7 @@ final class PacketTriggers {
 
   private final Sampling sampling;
   private final List<TupleFilter> filters;
-  // Conditions of triggers, by the number of the processor.
+  // Conditions of triggers, by processor number.
   private final Map<Integer, PacketCondition> conditions = new TreeMap<>();
 
   PacketTriggers(Sampling sampling, List<TupleFilter> filters) {
@@ -80,7 +80,7 @@ final class PacketTriggers {
     this.filters = filters;
   }
 
-  /** The triggers that the monitor tests, and the processors of the stream job. */
+  /** The triggers that the monitor tests, and the processors that the stream job runs. */
   record Split(List<PacketTrigger> triggers, List<Processor> processors) {}
 
   /** Returns true if a window is longer than the time between the ends of successive windows. */
@@ -99,7 +99,7 @@ final class PacketTriggers {
     conditions.put(processor, condition);
   }
 
-  /** Adds a processor on tuples. REQUIRES: it has no {@link #obstacle}. */
+  /** Makes the monitor test a trigger on tuples. REQUIRES: {@link #obstacle} returns nothing. */
   void addMeasured(int number, Processor trigger) {
     add(number, PacketCondition.of(measure(trigger).orElseThrow(), trigger));
   }
@@ -162,7 +162,7 @@ final class PacketTriggers {
     return Optional.empty();
   }
 
-  /** Splits each trigger that was added into a monitor's and a job's part. */
+  /** Splits each trigger that was added into a part for the monitor and a part for the job. */
   Split split(List<Processor> processors) {
     List<PacketTrigger> triggers = new ArrayList<>();
     List<Processor> left = new ArrayList<>(processors);
@@ -202,8 +202,9 @@ final class PacketTriggers {
   }
 
   /**
-   * The monitor reports each window in which an alert is in force. The job raises an alert with the
-   * first one and clears it with the first window without a report, and shows the greatest value.
+   * Returns the job's part of a trigger. The monitor reports each window in which an alert is in
+   * force. The job raises an alert with the first report, clears it with the first window without a
+   * report, and shows the greatest value.
    */
   private static Processor inJob(int number, Processor trigger) {
     Value value =
@@ -227,8 +228,8 @@ final class PacketTriggers {
   }
 
   /**
-   * Reports groups by network in a trigger that the stream job tests, since its tuples have whole
-   * addresses.
+   * Reports an error if a trigger that the stream job tests has groups by network, since the job's
+   * tuples have whole addresses.
    */
   static void refuseNetworks(Processor trigger, Arguments arguments, Errors errors) {
     if (trigger.getNetworksCount() == 0) {
@@ -258,10 +259,10 @@ final class PacketTriggers {
   }
 
   /**
-   * Returns a trigger of the monitor that only counts packets which meet a condition; empty if the
+   * Returns a monitor's trigger that only counts packets which meet a condition; empty if the
    * monitor can't test the condition.
    *
-   * @param trigger trigger of {@link #split} without {@code only=}
+   * @param trigger trigger from {@link #split} without {@code only=}
    */
   Optional<PacketTrigger> narrowed(PacketTrigger trigger, ConditionTree only) {
     if (!fits(only)) {

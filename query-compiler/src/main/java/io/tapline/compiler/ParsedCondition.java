@@ -65,7 +65,7 @@ record ParsedCondition(ConditionTree tree, IntFunction<Span> spans) {
     }
   }
 
-  /** Returns the position from a byte to the end of the word that contains it. */
+  /** Returns the span from a byte to the end of the word that contains it. */
   private static Span span(Ast.Condition condition, List<Token> tokens, int position) {
     int i = 0;
     while (tokens.get(i).end() <= position && tokens.get(i).kind() != Kind.END) {
@@ -83,7 +83,7 @@ record ParsedCondition(ConditionTree tree, IntFunction<Span> spans) {
     return token.kind() == Kind.WORD || token.text().equals("-");
   }
 
-  /** Returns the position of a range of bytes. */
+  /** Returns the span of a range of bytes. */
   private static Span span(Ast.Condition condition, int position, int end) {
     byte[] text = condition.text().getBytes(StandardCharsets.UTF_8);
     String previousText = new String(text, 0, position, StandardCharsets.UTF_8);

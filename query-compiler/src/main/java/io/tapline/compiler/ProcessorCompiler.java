@@ -22,8 +22,8 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * Compiles one processor of PROCESS: its name and arguments become parser, key, value, aggregate
- * and window.
+ * Compiles one processor of PROCESS: turns its name and arguments into parser, key, value,
+ * aggregate and window.
  */
 final class ProcessorCompiler {
   static final int MAX_PROCESSORS = 64;
@@ -136,7 +136,7 @@ final class ProcessorCompiler {
   }
 
   /**
-   * Reports errors and returns nothing if the processor is unknown or incomplete.
+   * Compiles a processor. Reports errors and returns nothing if it is unknown or incomplete.
    *
    * @param number number of the processor in the plan, from 0
    */
@@ -191,7 +191,7 @@ final class ProcessorCompiler {
     }
   }
 
-  /** Requires windows that the stream job supports; only monitors support shorter ones. */
+  /** Reports windows that are too short for the stream job; only monitors support these. */
   private void isLongEnough(Processor processor, Arguments arguments) {
     long everyNs = Durations.toNanos(processor.getWindow().getSlide());
     if (!processor.hasTrigger() || everyNs >= ProcessorCatalogue.SHORTEST_WINDOW_NS) {
@@ -382,8 +382,8 @@ final class ProcessorCompiler {
   }
 
   /**
-   * For counts, chooses the first parser that has all group fields; with by=, one that has the
-   * field; otherwise the first that has a default value field.
+   * Returns the parser for groups. For counts, this is the first parser that has all group fields;
+   * with by=, one that has the field; otherwise the first that has a default value field.
    */
   private Optional<ParserInfo> groupParser(Arguments arguments, MergeableAggregate aggregate) {
     if (countsTuples(aggregate)) {

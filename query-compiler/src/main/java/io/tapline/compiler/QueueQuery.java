@@ -91,7 +91,7 @@ final class QueueQuery {
             span -> errors.conflict(span, message, "only parsers of queues, such as queue_flows"));
   }
 
-  /** FROM and TO can't select by a field that a tuple aggregates over. */
+  /** Reports FROM or TO if it selects by a field that tuples aggregate over. */
   private void checkFlowUnits(Match writtenMatch, List<ParserArgument> arguments) {
     for (ParserArgument argument : arguments) {
       boolean destination = argument.getValue().equals("destination");
@@ -119,7 +119,7 @@ final class QueueQuery {
                         .formatted(parser.name())));
   }
 
-  /** Returns the queues of AT. Names are resolved only for callers that may use them. */
+  /** Returns the queues named in AT. Resolves names only for callers that may use them. */
   List<Queue> read(Inventory inventory, Compiler.Options options) {
     return mayMeasure(options.rights())
         ? QueueReader.read(query.queues(), inventory, options.taps(), errors)
@@ -127,8 +127,8 @@ final class QueueQuery {
   }
 
   /**
-   * Returns the match for the query's packets: everything for queues, whose taps are read
-   * completely.
+   * Returns the match for the query's packets. It matches everything for queues, whose taps are
+   * read completely.
    */
   Match match(Match writtenMatch) {
     return measuresQueues ? Match.getDefaultInstance() : writtenMatch;

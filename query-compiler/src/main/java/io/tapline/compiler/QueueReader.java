@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Reads AT: resolves each neighbour of a switch to a port, by the links and port numbers of the
+ * Reads AT: resolves each neighbour of a switch to a port, using the links and port numbers in the
  * inventory's network. Without a network, names refer to taps.
  */
 final class QueueReader {

@@ -12,10 +12,13 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Reads SAMPLE: a rate of flows, auto (also if the clause is missing), or {@code *} for every flow.
+ * Reads SAMPLE: a sampling rate of flows, auto (also if the clause is missing), or {@code *} for
+ * every flow.
  */
 final class SampleReader {
-  /** The 64-bit threshold of a flow's hash can't distinguish smaller rates from zero. */
+  /**
+   * Minimum rate: the 64-bit threshold of a flow's hash can't distinguish smaller rates from zero.
+   */
   private static final BigDecimal MIN_RATE = new BigDecimal("0.000000001");
 
   private SampleReader() {}

@@ -27,7 +27,7 @@ final class ShapeReader {
 
   /**
    * Returns the forms that the query requests, then those that the policy requires and the query
-   * does not mention. For unknown parsers, checks only the forms.
+   * does not mention. For unknown parsers, checks only whether the forms are valid.
    */
   static List<Shape> read(
       List<Ast.Parser> parsers, Catalogue catalogue, TextPolicy policy, Errors errors) {

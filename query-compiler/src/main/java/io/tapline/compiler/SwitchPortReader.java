@@ -19,7 +19,9 @@ import java.util.Map;
  * </pre>
  */
 final class SwitchPortReader {
-  /** Links of larger fat trees are not listed, so names of their switches are not checked. */
+  /**
+   * Maximum k for which a fat tree's links are listed; beyond that, switch names are not checked.
+   */
   private static final int LARGEST_FAT_TREE = 32;
 
   private final SwitchPorts.Builder ports = new SwitchPorts.Builder();

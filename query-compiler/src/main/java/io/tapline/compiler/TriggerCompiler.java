@@ -19,9 +19,9 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Compiles many triggers on packets whose queries differ only in the trigger's arguments. Common
- * parts are compiled once: the other clauses, and triggers that differ only in {@code only=}. No
- * trigger is parsed by the grammar. One that is refused here is compiled as a whole query, which
- * reports its errors. Thread-safe.
+ * parts are compiled only once: the other clauses, and triggers that differ only in {@code only=}.
+ * Triggers do not pass through the grammar. A trigger that is rejected here is compiled as a whole
+ * query, which reports its errors. Thread-safe.
  */
 public final class TriggerCompiler {
   private static final String PROCESS = " PROCESS ";
@@ -37,16 +37,16 @@ public final class TriggerCompiler {
   private final Inventory ownInventory;
   private final Compiler.Options options;
 
-  /** The query with a simple trigger; empty if only whole queries can be compiled. */
+  /** The query's plan with a simple trigger; empty if only whole queries can be compiled. */
   private final Optional<Plan> context;
 
-  /** The one parser of the query, which counts packets; null without {@link #context}. */
+  /** The query's only parser, which counts packets; null without {@link #context}. */
   private final ParserInfo parser;
 
   private final Map<TriggerText, Optional<PacketTrigger>> wide = new ConcurrentHashMap<>();
 
   /**
-   * The arguments of a trigger as they are written.
+   * The arguments of a trigger, as written.
    *
    * @param when condition on the packets of a window
    * @param group groups; empty for all packets together
@@ -59,7 +59,7 @@ public final class TriggerCompiler {
       group = List.copyOf(group);
     }
 
-    /** Returns the trigger as PROCESS has it. */
+    /** Returns the trigger as it is written in PROCESS. */
     public String text() {
       List<String> arguments = new ArrayList<>();
       arguments.add("when=\"%s\"".formatted(when));
@@ -78,7 +78,9 @@ public final class TriggerCompiler {
       return new TriggerText(when, group, "", everyNs, severity);
     }
 
-    /** Returns what the grammar reads from {@link #text}. REQUIRES: {@link #isPlain}. */
+    /**
+     * Returns the processor that the grammar reads from {@link #text}. REQUIRES: {@link #isPlain}.
+     */
     private Ast.Processor processor() {
       List<Ast.Argument> arguments = new ArrayList<>();
       arguments.add(argument("when", quoted(when)));
@@ -192,7 +194,7 @@ public final class TriggerCompiler {
         .filter(this::fits);
   }
 
-  /** Returns a trigger without {@code only=}, which many have in common; empty if it is invalid. */
+  /** Returns a trigger without {@code only=}, which many triggers share; empty if it is invalid. */
   private Optional<PacketTrigger> wide(TriggerText trigger) {
     Optional<PacketTrigger> known = wide.get(trigger);
     // Compiled outside the map, since two threads that compile it get the same result.
@@ -232,7 +234,9 @@ public final class TriggerCompiler {
     return new PacketTriggers(plan.getSampling(), plan.getFiltersList());
   }
 
-  /** Returns true if a monitor has the time to test the trigger, as far as the inventory says. */
+  /**
+   * Returns true if a monitor has the time to test the trigger, or if the inventory does not tell.
+   */
   private boolean fits(PacketTrigger trigger) {
     return ownInventory
         .traffic()

@@ -77,7 +77,10 @@ final class TriggerReader {
     }
   }
 
-  /** Reports a condition as {@code clear} of a trigger that compares tuples with a threshold. */
+  /**
+   * Reports {@code clear} if it is a condition although the trigger compares tuples with a
+   * threshold.
+   */
   static void requireThreshold(Arguments arguments, Errors errors) {
     arguments
         .word("clear")

@@ -10,18 +10,18 @@ import io.tapline.schema.proto.Value;
 final class Values {
   private Values() {}
 
-  /** Counts tuples. */
+  /** Returns the count of tuples. */
   static Value counted() {
     return Value.newBuilder().setCount(Value.Count.getDefaultInstance()).setUnit("count").build();
   }
 
-  /** Takes the value of a field, in its unit. */
+  /** Returns the value of a field, with the field's unit. */
   static Value of(FieldInfo field) {
     return Value.newBuilder().setField(field.name()).setUnit(field.unit()).build();
   }
 
   /**
-   * Counts the tuples that meet a condition.
+   * Returns the count or share of tuples that meet a condition.
    *
    * @param text the condition as text for users
    */
@@ -29,7 +29,7 @@ final class Values {
     return Value.newBuilder().setCondition(condition).setConditionText(text).setUnit(unit).build();
   }
 
-  /** Takes the time between start and end. REQUIRES: the parser has a duration. */
+  /** Returns the time from start to end. REQUIRES: the parser has a duration. */
   static Value duration(ParserInfo parser) {
     ParserInfo.DurationSource source = parser.duration().orElseThrow();
     if (source instanceof ParserInfo.DurationField field) {

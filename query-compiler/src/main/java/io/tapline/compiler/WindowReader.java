@@ -10,7 +10,7 @@ import java.util.Optional;
 
 /**
  * Reads the arguments w and s. The stream job counts in panes, whose width is the greatest common
- * divisor of both, so the number of panes in a window is limited.
+ * divisor of w and s, so the number of panes in a window is limited.
  */
 final class WindowReader {
   private static final long DEFAULT_SNAPSHOT_NS = 10_000 * Literals.NS_PER_MS;
@@ -25,7 +25,7 @@ final class WindowReader {
     this.errors = errors;
   }
 
-  /** Reads a window that is always bounded. */
+  /** Reads a window of bounded length. */
   static Window rolling(Arguments arguments, Errors errors) {
     Optional<Long> size = arguments.windowNs("w");
     boolean isWrong = arguments.has("w") && size.isEmpty();
@@ -35,7 +35,7 @@ final class WindowReader {
         : reader.sized(size.orElse(ProcessorCatalogue.DEFAULT_WINDOW_NS));
   }
 
-  /** Reads a window; without w it is the whole query. */
+  /** Reads a window that spans the whole query if w is missing. */
   static Window wholeQueryOr(Arguments arguments, Errors errors) {
     if (arguments.has("w")) {
       return rolling(arguments, errors);
@@ -44,7 +44,7 @@ final class WindowReader {
     return Window.newBuilder().setSlide(Durations.fromNanos(slide)).build();
   }
 
-  /** Reads windows that end every {@code every=}; their default length is the same. */
+  /** Reads windows that end at multiples of {@code every=}, which is also their default length. */
   static Window every(Arguments arguments, Errors errors) {
     WindowReader reader = new WindowReader(arguments, errors);
     long minNs = ProcessorCatalogue.SHORTEST_PACKET_WINDOW_NS;

@@ -35,7 +35,7 @@ public record AlertTopicPolicy(Map<String, List<String>> patterns) {
   private static final String PREFIX = "alerts.";
   private static final Pattern PATTERN = Pattern.compile("[a-zA-Z0-9._-]{1,249}\\*?|\\*");
 
-  /** REQUIRES: not null. */
+  /** Reads the inventory's section. REQUIRES: it is not null. */
   public static AlertTopicPolicy read(JsonNode section) {
     if (section.isMissingNode() || section.isNull()) {
       return OWN;

@@ -3,9 +3,9 @@ package io.tapline.compiler.access;
 /**
  * The caller's tenant and the part of the network that it may see.
  *
- * @param tenant prefix of the IDs of the caller's queries; "q" if callers are not distinguished
+ * @param tenant prefix of the caller's query IDs; "q" if callers are not distinguished
  * @param networkWide whether queries may leave hosts and networks unnamed
- * @param scope one end of each connection that a query matches must be within it
+ * @param scope addresses that must contain one end of each connection that a query matches
  */
 public record Rights(String tenant, boolean networkWide, Scope scope) {
   /** The tenant of callers that need no token. */

@@ -27,7 +27,7 @@ public record Scope(List<IpPrefix> prefixes) {
   /**
    * Parses "10.0.2.0/24" or an address.
    *
-   * @return nothing if the text is neither, or has bits set beyond its length
+   * @return empty if the text is neither, or has bits set beyond its length
    */
   public static Optional<IpPrefix> prefix(String text) {
     int slash = text.indexOf('/');
@@ -76,7 +76,7 @@ public record Scope(List<IpPrefix> prefixes) {
         || !otherScope.isEverything() && otherScope.prefixes.stream().allMatch(this::holds);
   }
 
-  /** Returns the scope as text for users if it has limits. */
+  /** Returns the scope as text for users; empty if it has no limits. */
   public Optional<String> limits() {
     return isEverything() ? Optional.empty() : Optional.of(toString());
   }

@@ -54,6 +54,8 @@ public final class TextPolicy {
   }
 
   /**
+   * Reads the inventory's {@code texts} section.
+   *
    * @throws IllegalArgumentException if the section does not have this form
    */
   public static TextPolicy read(JsonNode section) {
@@ -68,7 +70,7 @@ public final class TextPolicy {
         rules.add(new Rule(parser.getKey(), text.getKey(), forms));
       }
     }
-    // Rules of one parser precede those of all parsers: the first match applies.
+    // Rules for one parser precede rules for all parsers, since the first match applies.
     List<Rule> sorted = new ArrayList<>();
     rules.stream().filter(rule -> !rule.parser().equals(EVERY_PARSER)).forEach(sorted::add);
     rules.stream().filter(rule -> rule.parser().equals(EVERY_PARSER)).forEach(sorted::add);
@@ -101,11 +103,11 @@ public final class TextPolicy {
   }
 
   /**
-   * Rejects misspelled names, which would protect nothing; components that know the parsers call
-   * it.
+   * Rejects misspelled names, which would protect nothing. Called by components that know the
+   * parsers.
    *
-   * @throws IllegalArgumentException if it names a parser that does not exist, or a field that is
-   *     not a string of the parser
+   * @throws IllegalArgumentException if the policy names a parser that does not exist, or a field
+   *     that is not one of the parser's strings
    */
   public void requireTextsOf(Catalogue catalogue) {
     for (Rule rule : rules) {

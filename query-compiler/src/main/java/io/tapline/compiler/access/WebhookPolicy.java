@@ -38,8 +38,7 @@ public record WebhookPolicy(List<Entry> entries) {
    *
    * @param text text in the inventory
    * @param origins scheme, host and port of each
-   * @param isPrivate whether the host may have private addresses, as is true of an entry that is an
-   *     address
+   * @param isPrivate whether the host may have private addresses; true if the entry is an address
    */
   public record Entry(String text, List<WebhookUrl> origins, boolean isPrivate) {
     boolean holds(WebhookUrl url) {
@@ -47,7 +46,7 @@ public record WebhookPolicy(List<Entry> entries) {
     }
   }
 
-  /** REQUIRES: not null. */
+  /** Reads the inventory's section. REQUIRES: it is not null. */
   public static WebhookPolicy read(JsonNode section) {
     boolean empty = section.isMissingNode() || section.isNull();
     if (!empty && !section.isArray()) {

@@ -11,10 +11,10 @@ import java.util.Optional;
  * @param parsers in the order of the file
  */
 public record Catalogue(List<ParserInfo> parsers) {
-  /** Aliases for parsers, as the paper spells them. */
+  /** Aliases of parsers, as the paper spells them. */
   public static final Map<String, String> PARSER_ALIASES = Map.of("mysql", "mysql_query");
 
-  /** Aliases for fields: the paper's spellings and similar ones. */
+  /** Aliases of fields: the paper's spellings and similar ones. */
   public static final Map<String, String> FIELD_ALIASES =
       Map.of(
           "get", "url",

@@ -10,11 +10,11 @@ import java.util.List;
  *
  * @param type any but {@code ADDRESS}
  * @param unit "ns", "bytes"…; empty for plain numbers and strings
- * @param defaultValue as it would stand in {@code ParserArgument.value}
+ * @param defaultValue in the form that {@code ParserArgument.value} has
  * @param min smallest value of a number
  * @param max largest value of a number
  * @param choices valid values of a string
- * @param step whole numbers must be a multiple of it
+ * @param step divisor of all valid whole numbers
  */
 public record ParserArgumentInfo(
     String name,
@@ -31,7 +31,9 @@ public record ParserArgumentInfo(
     choices = List.copyOf(choices);
   }
 
-  /** Converts a value as it stands in {@code ParserArgument.value} to the form that queries use. */
+  /**
+   * Converts a value from the form of {@code ParserArgument.value} to the form that queries use.
+   */
   public String asWritten(String value) {
     return asWritten(value, unit);
   }

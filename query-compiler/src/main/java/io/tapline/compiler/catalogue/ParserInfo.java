@@ -47,8 +47,8 @@ public record ParserInfo(
   public record DurationField(String field) implements DurationSource {}
 
   /**
-   * Two tuples of one flow: from one whose event is in {@code start} to one whose event is in
-   * {@code end}.
+   * The time between two tuples of one flow: from one whose event is in {@code start} to one whose
+   * event is in {@code end}.
    */
   public record DurationEvents(String eventField, List<String> start, List<String> end)
       implements DurationSource {}

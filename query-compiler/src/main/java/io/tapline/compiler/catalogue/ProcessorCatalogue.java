@@ -65,7 +65,7 @@ public final class ProcessorCatalogue {
   }
 
   /**
-   * A processor and its meaning.
+   * A processor and how it is compiled.
    *
    * @param aggregate null if the arguments choose it
    */
@@ -116,7 +116,7 @@ public final class ProcessorCatalogue {
     return Stream.concat(USUAL.stream(), others).toList();
   }
 
-  /** Returns the aggregates that are not usual, each followed by a comma. */
+  /** Returns the aggregates that are not in {@link #USUAL}, each followed by a comma. */
   private static String others() {
     StringBuilder text = new StringBuilder();
     AGGREGATES.stream().skip(USUAL.size()).forEach(name -> text.append(name).append(", "));

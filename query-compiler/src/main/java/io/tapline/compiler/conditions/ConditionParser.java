@@ -96,7 +96,10 @@ public final class ConditionParser {
     return token;
   }
 
-  /** Keywords match in any case, unless a field has that name. */
+  /**
+   * Returns true if a token is this symbol or keyword. Keywords match in any case, unless a field
+   * has that name.
+   */
   private boolean is(Token token, String symbol) {
     return switch (token.kind()) {
       case SYMBOL -> token.text().equals(symbol);

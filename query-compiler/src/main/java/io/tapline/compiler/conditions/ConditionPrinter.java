@@ -112,7 +112,7 @@ public final class ConditionPrinter {
         + sum(comparison.getRightList(), false);
   }
 
-  /** The language does not allow two signs in a row. */
+  /** Joins terms with a single sign each, since the language does not allow two signs in a row. */
   private static String sum(List<Term> terms, boolean left) {
     StringBuilder text = new StringBuilder();
     for (Term term : terms) {
@@ -125,7 +125,10 @@ public final class ConditionPrinter {
     return text.toString();
   }
 
-  /** Keeps the spelling of a word on the right, which may be a string or a host. */
+  /**
+   * Returns the text of a term. Keeps the spelling of a word on the right, which may be a string or
+   * a host.
+   */
   private static String term(Term term, boolean left) {
     return switch (term.getValueCase()) {
       case FIELD -> left ? field(term.getField()) : term.getField().getName();

@@ -12,9 +12,9 @@ public final class ConditionSyntaxException extends Exception {
   private final String expected;
 
   /**
-   * An error in a condition.
+   * Creates an error in a condition.
    *
-   * @param position byte of the text, in UTF-8, at which the wrong part begins
+   * @param position byte offset in the UTF-8 text at which the wrong part begins
    * @param expected valid input at that position
    */
   ConditionSyntaxException(int position, String message, String expected) {
@@ -39,17 +39,17 @@ public final class ConditionSyntaxException extends Exception {
         position, Names.quoted(name) + " is not a header field", "a field");
   }
 
-  /** Returns the byte of the text at which the wrong part begins. */
+  /** Returns the byte offset in the text at which the wrong part begins. */
   public int at() {
     return at;
   }
 
-  /** Returns the byte after the wrong part. */
+  /** Returns the byte offset after the wrong part. */
   public int end() {
     return end;
   }
 
-  /** Returns the valid input at that position. */
+  /** Returns the valid input at {@link #at}. */
   public String expected() {
     return expected;
   }

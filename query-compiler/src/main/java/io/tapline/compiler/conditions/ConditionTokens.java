@@ -22,8 +22,8 @@ public final class ConditionTokens {
    * A token.
    *
    * @param text without quotes and escapes
-   * @param at byte at which it begins, in UTF-8
-   * @param end byte after it
+   * @param at byte offset at which it begins, in UTF-8
+   * @param end byte offset after it
    */
   public record Token(Kind kind, String text, int at, int end) {}
 
@@ -34,7 +34,7 @@ public final class ConditionTokens {
   private ConditionTokens() {}
 
   /**
-   * Returns the tokens; the last is the end.
+   * Returns the tokens; the last one marks the end.
    *
    * @throws ConditionSyntaxException if a part is not a token
    */
@@ -96,7 +96,7 @@ public final class ConditionTokens {
     return Character.isLetterOrDigit(c) || "_.:*/%".indexOf(c) >= 0;
   }
 
-  /** A backslash makes any character after it part of the text. */
+  /** Removes quotes and escapes: a backslash makes any character after it part of the text. */
   private static String unquoted(String source) {
     StringBuilder text = new StringBuilder();
     for (int i = 1; i < source.length() - 1; i++) {

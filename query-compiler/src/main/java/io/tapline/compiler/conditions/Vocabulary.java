@@ -25,7 +25,10 @@ public sealed interface Vocabulary {
     }
   }
 
-  /** Accepts any name: fields are resolved later, with different spellings, hosts and strings. */
+  /**
+   * Accepts any name: the compiler resolves fields later, with different spellings, hosts and
+   * strings.
+   */
   record Any() implements Vocabulary {
     private static final Pattern NAME = Pattern.compile("[\\p{L}_][\\p{L}\\p{N}_.-]*");
     private static final Set<String> RESERVED =

@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * The packets that switches copy for queries beyond those that queries' matches select; an
- * immutable value.
+ * The packets that switches copy for queries in addition to those that the queries' matches select.
+ * Immutable.
  */
 record Copies(QueueCopies queues, TrafficCopies traffic) {
   static Copies none(SwitchPorts ports) {

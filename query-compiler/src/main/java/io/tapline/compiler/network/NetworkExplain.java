@@ -124,7 +124,7 @@ public final class NetworkExplain {
     return String.format(Locale.ROOT, "%.4g Gbit/s", value);
   }
 
-  /** Returns the parts of the plan that its own JSON lacks. */
+  /** Returns the parts of a network plan that the query plan's JSON lacks. */
   public static ObjectNode json(NetworkPlan plan) {
     ObjectNode node = new ObjectMapper().createObjectNode();
     node.put("network", plan.network().topology().kind());

@@ -94,7 +94,7 @@ public record NetworkPlan(
     return fewer != 0 ? fewer < 0 : cost.processorWeighted() < otherPlan.cost.processorWeighted();
   }
 
-  /** Returns the sides that may mirror. */
+  /** Returns the sides whose switches may mirror. */
   static List<MirrorPlanner.Side> sides(Match match) {
     MirrorPlanner.Side first = MirrorPlanner.side(match);
     boolean both =
@@ -108,7 +108,7 @@ public record NetworkPlan(
     return !side.isEmpty() && side.stream().noneMatch(a -> a.getPrefix().isEmpty());
   }
 
-  /** Returns the hosts of a side of a match. */
+  /** Returns the hosts on one side of a match. */
   static int[] hosts(Network network, Match match, MirrorPlanner.Side named) {
     List<Address> side = sideOf(match, named);
     List<Integer> hosts = new ArrayList<>();
@@ -189,7 +189,7 @@ public record NetworkPlan(
    *
    * @param monitors monitor of each host
    * @param edges edge switch of each monitor
-   * @param zeros required zeros of far ports (MirrorPlanner.Query)
+   * @param zeros zeros required in far ports (MirrorPlanner.Query)
    */
   static List<MirrorPlanner.Query> parts(
       Network network,
@@ -230,10 +230,10 @@ public record NetworkPlan(
   }
 
   /**
-   * Returns, by name of each host with a monitor of the query, the match that the monitor counts:
-   * the connections of its hosts that are mirrored to it, regardless of other queries that mirror
-   * to it. A connection between hosts of two monitors belongs to the monitor under the first
-   * switch, which mirrors it.
+   * Returns the match that each of the query's monitors counts, by the name of the monitor's host:
+   * the mirrored connections of the monitor's own hosts, without the packets that it receives for
+   * other queries. A connection between hosts of two monitors belongs to the monitor under the
+   * first switch, which mirrors it.
    */
   public Map<String, Match> parts() {
     Map<String, List<Address>> own = new LinkedHashMap<>();
@@ -309,7 +309,7 @@ public record NetworkPlan(
     return addresses;
   }
 
-  /** Returns the plan in another layout with the same monitors. */
+  /** Returns the plan with another layout of the same monitors. */
   NetworkPlan with(Layout newLayout) {
     return new NetworkPlan(
         network,
@@ -354,7 +354,7 @@ public record NetworkPlan(
     return new Placement.Placed(monitors, rules(tables, query));
   }
 
-  /** Returns the rules of tables that a query needs. */
+  /** Returns those rules of the tables that a query needs. */
   static List<Rule> rules(Map<String, RuleTable> tables, String query) {
     List<Rule> rules = new ArrayList<>();
     tables.forEach(

@@ -24,9 +24,9 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * The network's state for all queries together, as an immutable value: the hosts of processes, and
- * one mirror table per switch. A change returns a new state and the steps that lead to it. A change
- * keeps everything that can stay.
+ * The network's state for all queries together: the hosts of processes, and one mirror table per
+ * switch. Immutable: a change returns a new state and the steps that lead to it. A change keeps
+ * everything that can stay.
  */
 public final class NetworkState {
   private final Network network;
@@ -76,8 +76,8 @@ public final class NetworkState {
   }
 
   /**
-   * Returns this state, in which new processes are restricted to these hosts. Processes on other
-   * hosts stay until their queries end.
+   * Returns this state with new processes restricted to these hosts. Processes on other hosts stay
+   * until their queries end.
    */
   public NetworkState using(Set<String> hosts) {
     Set<Integer> numbers = new HashSet<>();
@@ -116,7 +116,7 @@ public final class NetworkState {
     return network.hostOf(name).isPresent();
   }
 
-  /** Returns the marks of copies, by the name that rules give them. */
+  /** Returns the marks of copies, by the copies' names in rules. */
   public Map<String, Long> marks() {
     return copies.marks();
   }
@@ -142,10 +142,10 @@ public final class NetworkState {
   }
 
   /**
-   * Makes switches copy both sides of queues. REQUIRES: they were placed, by this or an earlier
-   * process.
+   * Makes switches copy both sides of queues. REQUIRES: the queues were placed, by this or an
+   * earlier process.
    *
-   * @throws TooManyRules if a switch has no room
+   * @throws TooManyRules if a switch has no room for the rules
    */
   public Change copy(String query, List<Queue> placedQueues) {
     return change(
@@ -157,7 +157,7 @@ public final class NetworkState {
    *
    * @throws PlacementException if the inventory does not number ports, or another query has another
    *     vantage
-   * @throws TooManyRules if a switch has no room
+   * @throws TooManyRules if a switch has no room for the rules
    */
   public Change copy(String query, Traffic traffic) {
     return change(deployment, queries, copies.with(copies.traffic().with(query, traffic)), 0, 0);
@@ -168,7 +168,7 @@ public final class NetworkState {
    * side that needs fewer processes or, if equal, less traffic mirrors.
    *
    * @throws PlacementException if no host has room, or no host of the network matches
-   * @throws TooManyRules if a switch has no room
+   * @throws TooManyRules if a switch has no room for the rules
    */
   public Change add(String query, Match match) {
     Change best = null;
@@ -207,7 +207,7 @@ public final class NetworkState {
    * zero selects half of them, two a quarter. REQUIRES: the query was added, and {@link
    * MirrorPlanner#canBeNarrowed}.
    *
-   * @throws TooManyRules if a switch has no room
+   * @throws TooManyRules if a switch has no room for the rules
    */
   public Change narrow(String query, int zeros) {
     Part was = queries.get(query);
@@ -229,8 +229,8 @@ public final class NetworkState {
   /**
    * Takes a lost host out of use: its processes move to other hosts, and all others stay.
    *
-   * @throws PlacementException if there is no room elsewhere
-   * @throws TooManyRules if a switch has no room
+   * @throws PlacementException if the other hosts do not have enough capacity
+   * @throws TooManyRules if a switch has no room for the rules
    */
   public Change close(String host) {
     for (int number = 0; number < network.topology().hostCount(); number++) {

@@ -18,7 +18,7 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * The queues of all queries whose arrivals and departures switches copy; an immutable value.
+ * All queries' queues whose arrivals and departures are copied by switches. Immutable.
  *
  * <pre>
  *   switch ──queue──▶ neighbour
@@ -145,7 +145,10 @@ final class QueueCopies {
         .neighbour();
   }
 
-  /** Returns the queue with the mark of the same queue and host, or else with a free one. */
+  /**
+   * Returns the queue with the mark that the same queue already has for this host, else with a free
+   * mark.
+   */
   private Queue marked(Queue queue) {
     TreeSet<Integer> taken = new TreeSet<>();
     for (Queue copiedQueue : all().toList()) {
@@ -182,7 +185,7 @@ final class QueueCopies {
     return wanted.computeIfAbsent(name, ignored -> new ArrayList<>());
   }
 
-  /** The name of copies in rules: their host and their mark. */
+  /** Returns the name that rules give to copies of arrivals: the host and the mark. */
   private static String arrivals(Queue queue) {
     return "%s:queue-%d-arrivals".formatted(queue.getHost(), queue.getMark());
   }

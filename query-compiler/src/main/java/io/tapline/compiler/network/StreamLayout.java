@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Moves a query's aggregators and processors in a plan to the hosts of its stream's services, and
- * computes the resulting cost; those of other queries stay as planned.
+ * Moves a query's aggregators and processors in a plan to the hosts that run its stream's services,
+ * and computes the resulting cost. Other queries' processes stay as planned.
  */
 public final class StreamLayout {
   private final NetworkPlan plan;

@@ -10,7 +10,7 @@ import java.util.Map;
  * @param collectors name of the host that receives a switch's copies, by the switch's name
  */
 public record Traffic(Vantage vantage, Map<String, String> collectors) {
-  /** Name of the parsers' argument whose values are these. */
+  /** Name of the parser argument that selects the vantage. */
   public static final String ARGUMENT = "vantage";
 
   /** Packets that a switch copies. */

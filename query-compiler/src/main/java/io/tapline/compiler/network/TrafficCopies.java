@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The switches that copy all traffic to collectors, for all queries; an immutable value.
+ * The switches that copy all traffic to collectors, for all queries. Immutable.
  *
  * <pre>
  *   EDGE   h1 ──▶ leaf1 ──▶ spine     each pair of ports by which packets of a host can cross

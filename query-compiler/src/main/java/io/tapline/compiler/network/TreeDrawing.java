@@ -34,7 +34,7 @@ public final class TreeDrawing {
     this.hosts = List.copyOf(used);
   }
 
-  /** Returns the drawing. */
+  /** Returns the drawing as SVG. */
   public static String svg(NetworkPlan plan) {
     return new TreeDrawing(plan).draw();
   }
@@ -115,7 +115,7 @@ public final class TreeDrawing {
     }
   }
 
-  /** Draws a curve below the hosts, which can't be mistaken for a link. */
+  /** Draws a curve below the hosts, so that it can't be mistaken for a link. */
   private void way(int sourceHost, int targetHost) {
     if (sourceHost != targetHost) {
       svg.append(

@@ -11,8 +11,8 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * The groups of a trigger: fields, addresses with the length of a network ({@code src_ip/24},
- * {@code src_ip/24/64} for IPv4 and IPv6), and {@code flow}, which stands for {@link #FLOW}.
+ * The groups of a trigger: fields, addresses with a prefix length ({@code src_ip/24}, {@code
+ * src_ip/24/64} for IPv4 and IPv6), and {@code flow}, which stands for {@link #FLOW}.
  *
  * @param fields words that name fields
  * @param networks prefix lengths of the addresses that are grouped by network
@@ -26,7 +26,10 @@ public record GroupWords(List<Ast.Word> fields, List<PrefixLength> networks) {
   private static final String LENGTHS =
       "src_ip/24 or dst_ip/24; /1 to /32 for IPv4, /33 to /128 for IPv6, /24/64 for both";
 
-  /** Reports words that are not groups; for those, the result contains only the field. */
+  /**
+   * Reads the words of a group. Reports words that are not valid; the result contains only their
+   * field.
+   */
   public static GroupWords read(List<Ast.Word> words, Errors errors) {
     List<Ast.Word> fields = new ArrayList<>();
     List<PrefixLength> networks = new ArrayList<>();
@@ -77,7 +80,7 @@ public record GroupWords(List<Ast.Word> fields, List<PrefixLength> networks) {
         PrefixLength.newBuilder().setField(name).setIpv4(ipv4).setIpv6(ipv6).build());
   }
 
-  /** Returns 0, an invalid length, unless the text is a number of up to three digits. */
+  /** Returns the number if the text has one to three digits, else 0, which is an invalid length. */
   private static int length(String text) {
     return text.matches("[0-9]{1,3}") ? Integer.parseInt(text) : 0;
   }

@@ -19,8 +19,8 @@ import java.util.stream.Stream;
 /**
  * The condition of a trigger that the monitor tests on packets, in postfix order.
  *
- * @param clear condition that an alert in force must meet; empty: {@code when}
- * @param burstNs length of the spans that bursts are counted in; 0 without bursts
+ * @param clear condition that an alert in force must meet; if empty, {@code when}
+ * @param burstNs length of the spans in which bursts are counted; 0 if there are no bursts
  * @param unit unit of the compared value
  */
 public record PacketCondition(
@@ -38,7 +38,7 @@ public record PacketCondition(
           Measure.IN_FLIGHT_BYTES, "sum(in_flight_bytes)",
           Measure.UNACKED_BYTES, "sum(unacked_bytes)");
 
-  /** A length of windows that is longer than any burst. */
+  /** A window length that is longer than any burst. */
   private static final long ANY_WINDOW_NS = Long.MAX_VALUE;
 
   /** Returns the condition of a trigger on tuples that compares one measure with a number. */
@@ -58,8 +58,8 @@ public record PacketCondition(
   }
 
   /**
-   * Parses the arguments {@code when} and {@code clear}: a threshold that replaces the one of
-   * {@code when}, or a condition that ends an alert.
+   * Parses the arguments {@code when} and {@code clear}. {@code clear} is either a threshold that
+   * replaces the one in {@code when}, or a condition that ends an alert.
    *
    * @param windowNs length of the windows
    */

@@ -20,7 +20,7 @@ import java.util.regex.Pattern;
  * comparison, + and -, * and /.
  */
 final class PacketExpression {
-  /** Bounds of the monitor's conditions. */
+  /** Limits on the monitor's conditions. */
   private static final int MAX_STEPS = 64;
 
   private static final int MAX_DEPTH = 8;
@@ -81,7 +81,9 @@ final class PacketExpression {
   }
 
   /**
-   * @param measures values that it may compare; conditions of a trigger share them
+   * Parses a condition.
+   *
+   * @param measures values that the condition may compare; shared by a trigger's conditions
    */
   static PacketExpression parse(String text, PacketMeasures measures) throws Fault {
     PacketExpression expression = new PacketExpression(tokens(text), measures);
@@ -107,8 +109,8 @@ final class PacketExpression {
   }
 
   /**
-   * Returns the steps of the opposite condition. As a comparison with an absent value is false, its
-   * opposite is false, too.
+   * Returns the steps of the opposite condition. A comparison with an absent value is false, and so
+   * is its opposite.
    */
   List<PacketStep> negated() {
     return steps.stream()
@@ -125,7 +127,7 @@ final class PacketExpression {
     return comparedUnit;
   }
 
-  /** Returns true if it is one comparison of a value with a number. */
+  /** Returns true if the condition is a single comparison of a value with a number. */
   boolean comparesOneNumber() {
     long comparisons =
         steps.stream()

@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** The functions of fields of packets that a trigger can compare. */
+/** The functions of packet fields that a trigger can compare. */
 final class PacketMeasures {
   private static final Map<String, Measure> SUMS =
       Map.of(
@@ -57,16 +57,21 @@ final class PacketMeasures {
   private long burstNs;
 
   /**
+   * Creates the measures of one trigger.
+   *
    * @param windowNs length of the windows
    */
   PacketMeasures(long windowNs) {
     this.windowNs = windowNs;
   }
 
-  /** A value of the packets of a window: its steps in postfix order, and its unit. */
+  /** A value computed from the packets of a window: its steps in postfix order, and its unit. */
   record Value(List<PacketStep> steps, String unit) {}
 
-  /** Returns the length of the spans of bursts in nanoseconds, or 0 if there are none. */
+  /**
+   * Returns the length of the span in which bursts are counted, in nanoseconds; 0 if there are
+   * none.
+   */
   long burstNs() {
     return burstNs;
   }

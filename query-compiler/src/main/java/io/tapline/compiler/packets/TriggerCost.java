@@ -17,15 +17,15 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The cost of triggers that a monitor tests on packets, in time of one core. The steps are those of
- * the model in parsers/trigger/admission.h, with its costs; packets that triggers see are also
- * parsed, at the cost that docs/explanation/sizing.md has measured for the cheapest parser.
+ * The cost of triggers that a monitor tests on packets, as a share of one core's time. It follows
+ * the model in parsers/trigger/admission.h, with the same costs, and adds the time to parse the
+ * packets: the cost of the cheapest parser in docs/explanation/sizing.md.
  */
 public final class TriggerCost {
   /** Share of a core that may be used; the rest is a reserve. */
   public static final double MAX_BUSY = 0.8;
 
-  /** Maximum number of groups that are counted separately in a window of a channel. */
+  /** Maximum number of groups that are counted separately in a channel's window. */
   public static final long MAX_GROUPS = 1L << 17;
 
   private static final double PARSE_NS = 117;
@@ -88,7 +88,7 @@ public final class TriggerCost {
   /**
    * The expected traffic of a monitor.
    *
-   * @param packetsPerSecond packets that a core receives; more than 0
+   * @param packetsPerSecond packets per second that a core receives; more than 0
    * @param groups groups in a window of each channel; never more than packets
    */
   public record Traffic(double packetsPerSecond, long groups) {}
@@ -144,7 +144,7 @@ public final class TriggerCost {
   private final int triggers;
   private final double matchNs;
 
-  /** REQUIRES: at least one trigger. */
+  /** Computes the costs that do not depend on traffic. REQUIRES: at least one trigger. */
   public TriggerCost(List<PacketTrigger> triggers) {
     this.triggers = triggers.size();
     boolean needsTcp = triggers.stream().anyMatch(TriggerCost::needsTcp);
@@ -206,7 +206,7 @@ public final class TriggerCost {
     return share;
   }
 
-  /** Returns the share of a core for tests of open windows. */
+  /** Returns the share of a core that tests of open windows take. */
   private double looks(Channel channel, int triggers, double packets) {
     boolean tested = channel.panes() == 1 && channel.everyNs() > LONG_WINDOW_NS;
     if (!tested || !channel.group().isEmpty()) {
@@ -217,7 +217,10 @@ public final class TriggerCost {
     return Math.min(lookNs / LOOK_INTERVAL, MAX_LOOKS);
   }
 
-  /** Disjoint or nested filters add at most one set each. */
+  /**
+   * Returns an upper bound on the number of match sets: disjoint or nested filters add at most one
+   * set each.
+   */
   private double matchSets() {
     return triggers + 1;
   }
@@ -265,7 +268,10 @@ public final class TriggerCost {
     return share(traffic.packetsPerSecond(), packetNs) + sweep(traffic);
   }
 
-  /** Returns the most packets per second that a core sustains, with as many groups as possible. */
+  /**
+   * Returns the maximum number of packets per second that a core sustains, with as many groups as
+   * possible.
+   */
   public double sustained() {
     double low = 0;
     double high = NS_PER_SECOND;
@@ -280,7 +286,7 @@ public final class TriggerCost {
     return low;
   }
 
-  /** Returns the cost without any knowledge of the traffic, as text for users. */
+  /** Returns the cost as text for users, without assumptions about the traffic. */
   public List<String> explain() {
     List<String> parts = new ArrayList<>();
     parts.add("%.0f ns per packet to parse it, %.0f to match it".formatted(PARSE_NS, matchNs));

@@ -15,9 +15,9 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Decides which triggers the monitor tests on a parser's tuples as it emits them. Their events
- * arrive within milliseconds. The stream job tests them, too, and its alerts are the query's
- * results.
+ * Decides which triggers the monitor tests on a parser's tuples as the parser emits them. Events of
+ * these triggers arrive within milliseconds. The stream job tests the same triggers, and its alerts
+ * are the query's results.
  */
 public final class TupleTriggers {
   /** The parser whose tuples are the monitor's events. */
@@ -26,7 +26,7 @@ public final class TupleTriggers {
   /** Maximum length of a window, as a multiple of {@code every}. */
   private static final int MAX_PANES = 100;
 
-  /** Windows of a second or more gain nothing from an event that is a few milliseconds earlier. */
+  /** Length from which windows gain nothing from an event that is a few milliseconds earlier. */
   private static final long TOO_LONG_NS = 1000 * Literals.NS_PER_MS;
 
   private static final Set<String> AGGREGATES =
@@ -65,7 +65,8 @@ public final class TupleTriggers {
 
   /**
    * Returns the reason why windows can't be shorter than those of the stream job, as the end of a
-   * sentence; empty if they can: a longer window then meets the condition if a window in it does.
+   * sentence; empty if they can. A longer window then meets the condition if a shorter one within
+   * it does.
    */
   public static Optional<String> obstacleToShortWindows(Processor trigger, Sampling sampling) {
     if (!isExtreme(trigger) || trigger.getTrigger().getAfter() > 1) {
@@ -76,7 +77,7 @@ public final class TupleTriggers {
     return obstacle(trigger, sampling);
   }
 
-  /** Returns true if a group of tuples meets the condition exactly if one of its parts does. */
+  /** Returns true if a group of tuples meets the condition if and only if one of its parts does. */
   private static boolean isExtreme(Processor trigger) {
     Condition.Comparison comparison = trigger.getCondition().getComparison();
     boolean isAbove =
@@ -106,8 +107,8 @@ public final class TupleTriggers {
   }
 
   /**
-   * Returns the plan with those triggers only that its monitors can test: each of several monitors
-   * sees only some of the tuples.
+   * Returns the plan with only those triggers that its monitors can test, since each of several
+   * monitors sees only some of the tuples.
    */
   public static Plan inMonitors(Plan plan) {
     if (plan.getMonitorsCount() < 2 || plan.getTupleTriggersCount() == 0) {

@@ -20,7 +20,7 @@ public record KnownTaps(List<List<String>> monitors, boolean copied) {
     monitors = monitors.stream().map(List::copyOf).toList();
   }
 
-  /** Configured taps alone. */
+  /** Creates taps whose queues switches can't copy. */
   public KnownTaps(List<List<String>> monitors) {
     this(monitors, false);
   }
@@ -56,7 +56,7 @@ public record KnownTaps(List<List<String>> monitors, boolean copied) {
     return missing;
   }
 
-  /** Returns the taps of a queue that are missing at the monitor with the most of its taps. */
+  /** Returns a queue's missing taps on the monitor that lacks the fewest. */
   public List<String> missing(String queue) {
     return monitors.stream()
         .map(taps -> missing(taps, queue))

@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Resolves names of ports by the links of a network: SWITCH:NEIGHBOUR and SWITCH:NUMBER become the
+ * Resolves port names by the links of a network: SWITCH:NEIGHBOUR and SWITCH:NUMBER become the
  * names that taps have. Without a network, all names stay unchanged.
  */
 public final class PortNames {
@@ -55,7 +55,7 @@ public final class PortNames {
 
   /**
    * Returns the place of a tap, SWITCH[:PORT[:SIDE]], with its port resolved; unchanged if the
-   * network lacks it.
+   * network has no such port.
    */
   public String place(String place) {
     String[] parts = place.split(":", -1);
@@ -75,7 +75,7 @@ public final class PortNames {
   }
 
   /**
-   * Returns why switches can't copy both sides of a port's queue; empty if they can.
+   * Returns the reason why switches can't copy both sides of a port's queue; empty if they can.
    *
    * @param tapName name of the port as {@link #resolve} returns it
    */

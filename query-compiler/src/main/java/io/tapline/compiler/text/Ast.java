@@ -4,7 +4,7 @@ import java.util.List;
 
 /** A query as written, before names are resolved. Incomplete after syntax errors. */
 public final class Ast {
-  /** Source of the word after the last one. */
+  /** Source of the word that stands for the end of the text. */
   public static final String END = "<EOF>";
 
   private Ast() {}
@@ -29,7 +29,7 @@ public final class Ast {
   }
 
   /**
-   * An address of FROM or TO.
+   * An address in FROM or TO.
    *
    * @param endpoint the part before prefix length and port, without brackets; {@code *} for any
    * @param bracketed whether an IPv6 address was in brackets
@@ -45,7 +45,7 @@ public final class Ast {
   }
 
   /**
-   * A queue of AT.
+   * A queue in AT.
    *
    * @param port a neighbour of the switch, or a port number
    * @param span span of the whole queue
@@ -76,7 +76,7 @@ public final class Ast {
 
   public record Processor(Word name, List<Argument> arguments) {}
 
-  /** A parser of PARSE with its arguments and the forms of its strings, each with one value. */
+  /** A parser in PARSE with its arguments and the forms of its strings, each with one value. */
   public record Parser(Word name, List<Argument> arguments) {}
 
   /**
@@ -85,8 +85,8 @@ public final class Ast {
   public record Clause(ClauseKind kind, Span span, int firstToken, int lastToken) {}
 
   /**
-   * The query. Lists are empty and words null for missing clauses; of repeated clauses, the first
-   * counts.
+   * The query. Lists are empty and words null for missing clauses; if a clause is repeated, the
+   * first one counts.
    *
    * @param clauses clauses as written, at most one of each kind
    * @param end end of the text

@@ -30,7 +30,9 @@ final class AstBuilder {
   }
 
   /**
-   * @param tokens all tokens, including comments; the last is the end
+   * Converts a parse tree.
+   *
+   * @param tokens all tokens, including comments; the last one marks the end
    */
   static Ast.Query build(TaplineQueryParser.QueryContext tree, List<Token> tokens, Errors errors) {
     AstBuilder builder = new AstBuilder(tokens, errors);
@@ -239,7 +241,7 @@ final class AstBuilder {
     return List.copyOf(arguments);
   }
 
-  /** A word and the prefix lengths after it form one word, as in {@code src_ip/24}. */
+  /** Joins each word with the prefix lengths after it, as in {@code src_ip/24}. */
   private static List<Ast.Word> scalars(List<TaplineQueryParser.ScalarContext> trees) {
     List<Ast.Word> words = new ArrayList<>();
     for (TaplineQueryParser.ScalarContext tree : trees) {

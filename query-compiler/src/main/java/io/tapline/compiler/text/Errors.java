@@ -18,13 +18,13 @@ public final class Errors {
   private Span use;
   private String used;
 
-  /** Errors of a query that names no hosts. */
+  /** Creates the errors of a query that names no hosts. */
   public Errors() {
     this(Optional.empty());
   }
 
   /**
-   * Errors of a query.
+   * Creates the errors of a query.
    *
    * @param subnets the part of the network that the caller may see; empty for the whole network
    */
@@ -32,7 +32,10 @@ public final class Errors {
     this.subnets = subnets;
   }
 
-  /** Errors from this line onwards belong to a named query and are shown at its USE. */
+  /**
+   * Declares that errors from this line onwards belong to a named query, so they are shown at its
+   * USE.
+   */
   public void foreignFrom(int line, Span usedAt, String name) {
     firstForeignLine = line;
     use = usedAt;
@@ -53,8 +56,8 @@ public final class Errors {
   }
 
   /**
-   * Reports an error of a host, an address or a network. Hides the details of those in a named
-   * query from callers with a restricted scope.
+   * Reports an error in a host, an address or a network. If it is in a named query, hides the
+   * details from callers with a restricted scope.
    */
   public void place(
       Span span, QueryError.Code code, String message, String expected, String suggestion) {
@@ -124,7 +127,7 @@ public final class Errors {
   }
 
   /**
-   * Returns the errors by position; those at the same position in the order in which they were
+   * Returns the errors by position; errors at the same position are in the order in which they were
    * found.
    */
   public List<QueryError> sorted() {
