@@ -175,12 +175,12 @@ public final class LowerBound {
   }
 
   /**
-   * Sends all output of racks to engines in the same rack, in a rack of the same group, or in any
-   * other.
+   * Lets all output of racks flow to engines in the same rack, in a rack of the same group, or in
+   * any other rack.
    *
-   * @param flows input of each rack, minus its output
-   * @param max upper bound of a rack's output, or null if unknown
-   * @param received receives the arrivals, or null
+   * @param flows for each rack, the constraint on its input minus its output
+   * @param max upper bounds on the racks' output, or null if unknown
+   * @param received for each rack, the constraint to which its arrivals are added; or null
    */
   private void addTraffic(
       MPSolver solver,

@@ -114,7 +114,7 @@ class FormatterTest {
     return LongStream.range(0, 20);
   }
 
-  /** Tests 2000 queries in total. */
+  /** Tests 2,000 queries in total. */
   @ParameterizedTest
   @MethodSource("seeds")
   void isIdempotentAndPreservesTheMeaning(long seed) {

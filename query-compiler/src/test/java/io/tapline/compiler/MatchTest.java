@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Tests the packets that FROM and TO select. */
 class MatchTest {
-  /** One address of a query; its text and its meaning are derived from it independently. */
+  /** One address of a query. Text and meaning are derived independently of each other. */
   private record WrittenAddress(String text, List<byte[]> addresses, int length, int port) {
     boolean holds(byte[] address, int itsPort) {
       boolean inside = addresses.isEmpty();
@@ -30,7 +30,7 @@ class MatchTest {
     }
   }
 
-  /** Returns the first bits of an address as text; all if there are fewer. */
+  /** Returns the first bits of an address as text; all bits if there are fewer. */
   private static String bits(byte[] address, int length) {
     String bits = new BigInteger(1, address).setBit(address.length * 8).toString(2).substring(1);
     return bits.substring(0, Math.min(length, bits.length()));
@@ -41,8 +41,8 @@ class MatchTest {
   }
 
   /**
-   * A naive evaluation of the query and one of the plan's match, as plan.proto describes it, agree
-   * on 20,000 packets.
+   * On 20,000 packets, a naive evaluation of the query agrees with a naive evaluation of the plan's
+   * match, as plan.proto describes it.
    */
   @ParameterizedTest
   @MethodSource("seeds")

@@ -12,7 +12,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Triggers of the parser packets. */
+/** Tests triggers on the parser {@code packets}. */
 class PacketConditionTest {
   private static String query(String arguments) {
     return "PARSE packets TO h1 SAMPLE * PROCESS (trigger: %s)".formatted(arguments);

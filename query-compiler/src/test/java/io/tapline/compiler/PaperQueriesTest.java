@@ -40,12 +40,14 @@ class PaperQueriesTest {
             LIMIT 5000p SAMPLE 0.1
             PROCESS (diff-group: group=get)
             """),
-        // Section 7.1 in words: tcp-conn-time and diff-group-avg by source and destination.
+        // Section 7.1 describes this query without printing it: tcp-conn-time and diff-group-avg by
+        // source and destination.
         Arguments.of(
             "time_per_tier",
             "PARSE tcp-conn-time FROM * TO h1, h2 LIMIT 500s SAMPLE *"
                 + " PROCESS (diff-group-avg: group=(srcIP, destIP))"),
-        // Section 7.1 in words: tcp-pkt-size and group-sum for each connection.
+        // Section 7.1 describes this query without printing it: tcp-pkt-size and group-sum for each
+        // connection.
         Arguments.of(
             "throughput_per_connection",
             "PARSE tcp-pkt-size FROM * TO h1, h2 LIMIT 500s SAMPLE *"
@@ -59,12 +61,12 @@ class PaperQueriesTest {
             "time_per_page",
             "PARSE (tcp_conn_time, http_get) FROM * TO h1:80 LIMIT 500s SAMPLE * PROCESS"
                 + " (diff-group: group=get)"),
-        // Section 7.2 in words: the mysql parser, per statement.
+        // Section 7.2 describes this query without printing it: the mysql parser, per statement.
         Arguments.of(
             "time_per_statement",
             "PARSE mysql FROM * TO h2:3306 LIMIT 500s SAMPLE * PROCESS (diff-group:"
                 + " group=statement)"),
-        // Section 7.3 in words: http_get and top_k.
+        // Section 7.3 describes this query without printing it: http_get and top_k.
         Arguments.of(
             "popular_pages",
             "PARSE http_get FROM * TO h1:80 LIMIT 90s SAMPLE * PROCESS (top_k: k=10, w=10s)"),
@@ -100,8 +102,7 @@ class PaperQueriesTest {
   }
 
   /**
-   * Verifies the properties of the join that the issue and the paper require, in addition to the
-   * golden file.
+   * Verifies the properties that the paper requires of the join, in addition to the golden file.
    */
   @Test
   void connectionTimePerPageJoinsTheUrl() {

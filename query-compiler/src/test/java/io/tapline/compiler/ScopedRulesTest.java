@@ -20,9 +20,9 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests the packets that switches mirror for a team whose scope is 10.0.2.0/24: for any query that
- * the compiler accepts from the team, only packets with an end in the scope, regardless of how
- * hosts and subnets are arranged.
+ * Tests that a query from a team whose scope is 10.0.2.0/24, if the compiler accepts it, makes
+ * switches mirror only packets with an end in the scope, regardless of how hosts and subnets are
+ * arranged.
  */
 class ScopedRulesTest {
   private static final Rights RIGHTS =

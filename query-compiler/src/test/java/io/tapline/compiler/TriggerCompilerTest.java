@@ -89,7 +89,7 @@ class TriggerCompilerTest {
   private static final List<String> SEVERITIES = List.of("info", "warning", "critical", "loud");
 
   private static <T> T any(Random random, List<T> list) {
-    // The first ones are valid.
+    // Prefers the first elements of a list, which are valid.
     int bound = random.nextInt(4) == 0 ? list.size() : Math.min(4, list.size());
     return list.get(random.nextInt(bound));
   }

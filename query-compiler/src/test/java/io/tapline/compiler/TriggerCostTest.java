@@ -42,14 +42,15 @@ class TriggerCostTest {
     // Both triggers use the same counters.
     assertThat(busy(million, trigger(10, "src_ip"), trigger(10, "src_ip")))
         .isCloseTo(two + 0.022, within(EXACT));
-    // The triggers use different counters: they have another grouping or window.
+    // The triggers use different counters, since their groupings or windows differ.
     assertThat(busy(million, trigger(10, "src_ip"), trigger(10, "dst_ip")))
         .isCloseTo(two + 0.044, within(EXACT));
     assertThat(busy(million, trigger(10, "src_ip"), trigger(1, "src_ip")))
         .isCloseTo(two + 0.022 + 0.067, within(EXACT));
-    // Two match sets of 79 ns, and a test of 23 ns; each millisecond, two of 32 ns and a test of 1.
+    // Two match sets of 79 ns and a test of 23 ns; each millisecond, two match sets of 32 ns and a
+    // test of 1 ns.
     assertThat(busy(million, trigger(10))).isCloseTo(one + 181e-7 + 65e-6, within(EXACT));
-    // Short windows are tested at their end only.
+    // Short windows are tested only at their end.
     assertThat(busy(million, trigger(2))).isCloseTo(one + 181e-6 / 2, within(EXACT));
   }
 
@@ -57,7 +58,7 @@ class TriggerCostTest {
   void groupsThatLeaveTheCacheCostMore() {
     Traffic few = new Traffic(10e6, 7_700);
     Traffic heavyTraffic = new Traffic(10e6, 77_000);
-    // 64 ns for nine packets of ten, and 69,300 more groups in 10 ms.
+    // 64 ns for nine of ten packets, and 69,300 more groups in 10 ms.
     assertThat(busy(heavyTraffic, trigger(10, "src_ip")) - busy(few, trigger(10, "src_ip")))
         .isCloseTo(0.576 + 0.3465, within(EXACT));
   }
@@ -78,7 +79,7 @@ class TriggerCostTest {
     assertThat(busy(million, flows)).isCloseTo(busy(million, counting) + 0.1085, within(EXACT));
     assertThat(busy(million, flows, ports))
         .isCloseTo(busy(million, counting, counting) + 0.217, within(EXACT));
-    // Separate counters.
+    // The triggers use separate counters.
     assertThat(busy(million, flows, counting))
         .isCloseTo(busy(million, counting, counting) + 0.1305, within(EXACT));
     assertThat(new TriggerCost(List.of(flows)).explain().get(0))

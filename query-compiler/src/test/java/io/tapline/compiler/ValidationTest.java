@@ -80,8 +80,8 @@ class ValidationTest {
       })
   void rejectsInvalidQueriesWithTheCompilersReason(String query) {
     assertThat(formatErrors(query)).isNotEmpty().isEqualTo(Fixtures.compile(query).errors());
-    // Repeats the query with unknown names: the parsers may belong to a plug-in, the hosts to
-    // another inventory.
+    // Repeats the query with unknown names: parsers may belong to a plug-in, and hosts to another
+    // inventory.
     String elsewhere = query.replace("http_get", "plug_in");
     assertThat(formatErrors(elsewhere)).hasSameSizeAs(formatErrors(query));
     assertThat(Fixtures.compile(elsewhere).errors()).containsAll(formatErrors(elsewhere));

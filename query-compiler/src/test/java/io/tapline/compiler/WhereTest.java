@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Tests WHERE with the types of fields: the parsers to which each condition applies. */
+/** Tests which parsers each condition of WHERE applies to, by the types of their fields. */
 class WhereTest {
   private static List<String> filters(String parsers, String where) {
     CompileResult result =

@@ -5,7 +5,7 @@ import com.google.protobuf.UnsafeByteOperations;
 import io.tapline.schema.proto.TupleBatch;
 import java.io.IOException;
 
-/** Reads Kafka records as tuple batches (tuple_batch.proto). Stateless. */
+/** Parses Kafka records into tuple batches (tuple_batch.proto). Stateless. */
 public final class BatchReader {
   /** The layout version that this reader supports. */
   public static final int FORMAT = 1;
@@ -17,7 +17,7 @@ public final class BatchReader {
    *
    * @param record a Kafka record's value; the batch keeps pointing into it, so it must not be
    *     changed afterwards
-   * @throws BatchReaderException if it is not a batch, or one of an unknown format
+   * @throws BatchReaderException if it is not a batch, or has an unknown format
    */
   public static TupleBatch read(byte[] record) throws BatchReaderException {
     TupleBatch batch = decode(record);

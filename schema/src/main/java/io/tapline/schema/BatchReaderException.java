@@ -21,7 +21,10 @@ public final class BatchReaderException extends Exception {
     this.reason = reason;
   }
 
-  /** A batch that contradicts itself, or lacks what its parser declares. */
+  /**
+   * Returns the error for a batch that contradicts itself, or lacks columns that its parser
+   * declares.
+   */
   public static BatchReaderException malformed(String message) {
     return new BatchReaderException(Reason.MALFORMED, message);
   }

@@ -13,8 +13,8 @@ import java.util.Map;
 
 /**
  * Encodes rows as the columns of a batch: minimum widths, base = minimum, dictionaries in order of
- * first appearance, so that equal rows give equal bytes. Not thread-safe; meant for tools and
- * tests, since monitors have a separate one in C++.
+ * first appearance, so that equal rows give equal bytes. Not thread-safe. Meant for tools and
+ * tests, since monitors have a separate writer in C++.
  */
 public final class BatchWriter {
   /** One column of a parser's schema. */

@@ -7,7 +7,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Converts plans to and from JSON, by the mapping that plan.schema.json describes, with the field
+ * Converts plans to and from JSON: the mapping that plan.schema.json describes, with the field
  * names of plan.proto.
  */
 public final class Plans {

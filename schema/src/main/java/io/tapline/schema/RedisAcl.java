@@ -11,7 +11,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.regex.Pattern;
 
-/** The users of Redis and their rights, from redis.acl. */
+/** Redis users and their permissions, from redis.acl. */
 public final class RedisAcl {
   /** The control plane's user. */
   public static final String CONTROL = "control";
@@ -21,7 +21,7 @@ public final class RedisAcl {
 
   private RedisAcl() {}
 
-  /** Returns the name of the user of a query's job. */
+  /** Returns the name of a job user by its query. */
   public static String jobUser(String query) {
     return JOB + query;
   }
@@ -29,7 +29,7 @@ public final class RedisAcl {
   /**
    * Returns the arguments of {@code ACL SETUSER} after the user's name, for a query's job.
    *
-   * @throws IllegalArgumentException if the ID could act as a pattern that matches others
+   * @throws IllegalArgumentException if the ID could act as a pattern that matches other IDs
    */
   public static List<String> jobRules(String query, String password) {
     if (!QUERY.matcher(query).matches()) {
@@ -43,7 +43,7 @@ public final class RedisAcl {
   }
 
   /**
-   * Returns lines for a server's configuration or aclfile: all users except those of jobs.
+   * Returns lines for a server's configuration or aclfile: all users except job users.
    *
    * @param password password of {@link #CONTROL}
    */
@@ -79,7 +79,7 @@ public final class RedisAcl {
     }
   }
 
-  /** Returns the SHA-256 of a password in hexadecimal, as rules contain it. */
+  /** Returns the SHA-256 hash of a password in hexadecimal, as used in rules. */
   public static String sha256(String password) {
     try {
       MessageDigest digest = MessageDigest.getInstance("SHA-256");

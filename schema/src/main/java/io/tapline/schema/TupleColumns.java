@@ -15,14 +15,14 @@ import java.util.Map;
 /**
  * The columns of one batch, decoded on demand into arrays with one number per row.
  *
- * <p>Sizes are checked on creation, numbers when a column is decoded: a batch that contradicts
+ * <p>Sizes are checked on creation, and numbers when a column is decoded. A batch that contradicts
  * itself gives a {@link BatchReaderException}, never a wrong value or another exception. Not
  * thread-safe.
  */
 public final class TupleColumns {
   /**
-   * Exceeds the rows of any genuine batch; bounds the memory that a hostile record makes its reader
-   * allocate.
+   * Maximum number of rows. No genuine batch has as many; the limit bounds the memory that a
+   * hostile record makes its reader allocate.
    */
   public static final int MAX_ROWS = 1 << 22;
 
@@ -293,8 +293,8 @@ public final class TupleColumns {
   }
 
   /**
-   * Each width has a separate loop, which the compiler can unroll. REQUIRES: the sizes were
-   * checked.
+   * Decodes a column's numbers. Each width has a separate loop, which the compiler can unroll.
+   * REQUIRES: the sizes were checked.
    */
   private static void decode(Column column, long[] values) {
     ByteBuffer data = column.getData().asReadOnlyByteBuffer().order(ByteOrder.LITTLE_ENDIAN);

@@ -23,8 +23,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Tests that the reader reads everything that the writer wrote, refuses contradictory input, and
- * never does anything else.
+ * Tests that the reader reads everything that the writer wrote, rejects contradictory input, and
+ * does not fail in any other way.
  */
 class BatchReaderTest {
   private static final Column.Type[] TYPES = {
@@ -73,7 +73,7 @@ class BatchReaderTest {
     }
   }
 
-  /** Any other exception fails the test. */
+  /** Decodes all columns. An exception other than {@link BatchReaderException} fails the test. */
   private static void decodeAll(byte[] record) {
     try {
       TupleColumns columns = TupleColumns.of(BatchReader.read(record));

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The golden samples mean the same in Java as in C++ (golden_test.cc). */
+/** Tests that the golden samples have the same meaning in Java as in C++ (golden_test.cc). */
 class GoldenTest {
   private static final Path GOLDEN = Path.of("golden");
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -88,7 +88,10 @@ class GoldenTest {
     return column.getDictionary().substring(begin, column.getDictionaryEnd(index)).toByteArray();
   }
 
-  /** IPv6 as RFC 5952 writes it, for the two addresses in the sample. */
+  /**
+   * Returns an address as text, IPv6 as in RFC 5952. Only correct for the two addresses in the
+   * sample.
+   */
   private static String addressText(byte[] bytes) throws IOException {
     return InetAddress.getByAddress(bytes).getHostAddress().replaceFirst("(:0)+:", "::");
   }

@@ -14,7 +14,8 @@ public final class FatTreeCables {
   public final List<Long> switches = new ArrayList<>();
 
   /**
-   * Numbers edge switches 1xx, aggregation 2xx, core 3xx, and ports from 1, those of hosts first.
+   * Numbers edge switches 1xx, aggregation switches 2xx, and core switches 3xx. Ports are numbered
+   * from 1, beginning with those to hosts.
    */
   public FatTreeCables(int k) {
     int half = k / 2;

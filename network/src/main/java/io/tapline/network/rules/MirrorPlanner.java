@@ -62,8 +62,8 @@ public final class MirrorPlanner {
 
   /**
    * Returns true if switches can skip part of a match's connections by their far ports: TO names
-   * ports, FROM does not, and packets are matched as they are. Ports that clients also use are
-   * excluded: if a connection matches in both directions, its far port is ambiguous.
+   * ports, FROM does not, and the match has no tenants. Ports that clients also use are excluded:
+   * if a connection matches in both directions, its far port is ambiguous.
    */
   public static boolean canBeNarrowed(Match match) {
     return match.getToCount() > 0

@@ -9,8 +9,8 @@ import org.antlr.v4.runtime.Token;
 /**
  * Finds keywords that the lexer reads as words, before parsing. Two adjacent words outside
  * parentheses are always an error, so the second is a keyword if it is {@code at}, which may be a
- * name elsewhere. If it resembles a keyword, it is reported and then treated as that keyword, so
- * that the rest of the query is still checked.
+ * name elsewhere. If the second resembles a keyword, it is reported and then treated as that
+ * keyword, so that the rest of the query is still checked.
  */
 final class KeywordRepair {
   /** Words of a condition that may precede another word. */

@@ -6,7 +6,7 @@ import java.util.stream.Collectors;
 
 /** Compares names for equality and similarity. */
 public final class Names {
-  /** Longer words get no suggestion, which bounds the cost. */
+  /** Maximum length of a word for which to suggest a name, which limits the cost. */
   private static final int LONGEST_WORD = 64;
 
   private static final int LISTED = 12;

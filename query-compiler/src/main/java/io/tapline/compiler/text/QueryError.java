@@ -37,7 +37,7 @@ public record QueryError(
     RANGE,
     /** Parts are valid individually but not together. */
     CONFLICT,
-    /** The caller may not see what the query asks for. */
+    /** The caller is not allowed to see what the query asks for. */
     FORBIDDEN,
     /** The query exceeds a size limit. */
     TOO_LARGE

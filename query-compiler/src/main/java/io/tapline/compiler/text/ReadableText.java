@@ -1,8 +1,8 @@
 package io.tapline.compiler.text;
 
 /**
- * Escapes text for display. Escapes characters that are invisible, or that change the order or the
- * lines of others: <code>/&#92;u{202e}gpj.exe</code>. These are Unicode's controls, formats,
+ * Escapes text for display. Escapes characters that are invisible, or that change the order or line
+ * breaks of others: <code>/&#92;u{202e}gpj.exe</code>. These are Unicode's controls, formats,
  * surrogates, line and paragraph separators, and those that renderers ignore by default, such as
  * variation selectors. C++ and TypeScript have the same table; schema/golden/readable_text.json
  * verifies all three.

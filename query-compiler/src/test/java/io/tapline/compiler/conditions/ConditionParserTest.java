@@ -37,7 +37,10 @@ class ConditionParserTest {
     return Trees.text(ConditionParser.parse(filter, FIELDS));
   }
 
-  /** Filters of the reference page and the tests, all accepted by the nodes' former parser. */
+  /**
+   * Accepts filters from the reference page and the tests, which the nodes' former parser also
+   * accepted.
+   */
   @ParameterizedTest
   @ValueSource(
       strings = {

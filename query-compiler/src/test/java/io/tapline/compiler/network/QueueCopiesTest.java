@@ -16,7 +16,9 @@ import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Queues that switches copy, in a network of two spines and three leaves with a host each. */
+/**
+ * Tests queues that switches copy, in a network of two spines and three leaves with one host each.
+ */
 class QueueCopiesTest {
   private static final String YAML =
       """
@@ -73,7 +75,7 @@ class QueueCopiesTest {
     assertThat(matches(state, "spine1")).containsExactly(RuleMatch.entering("3"));
   }
 
-  /** Copies of arrivals must not wait in the queue that they show. */
+  /** Copies of arrivals must not wait in the queue that they measure. */
   @Test
   void aSpinesQueueIsMeasuredUnderAnotherLeaf() {
     Queue down = queue("spine1", "1");

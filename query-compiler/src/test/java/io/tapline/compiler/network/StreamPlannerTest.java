@@ -142,7 +142,10 @@ class StreamPlannerTest {
     return length;
   }
 
-  /** Links weigh 1 below edge switches, 2 below aggregation switches, 4 above. */
+  /**
+   * Returns the weight of a path. Links have weight 1 below edge switches, 2 below aggregation
+   * switches, and 4 above.
+   */
   private static int weight(String a, String b) {
     if (a.equals(b)) {
       return 0;

@@ -20,7 +20,7 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** Switches that copy all traffic, in a network of a spine, two leaves and three hosts. */
+/** Tests switches that copy all traffic, in a network of a spine, two leaves and three hosts. */
 class TrafficCopiesTest {
   private static final String YAML =
       """

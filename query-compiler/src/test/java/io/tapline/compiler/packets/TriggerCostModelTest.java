@@ -12,7 +12,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** The compiler and the engine predict the same cost. */
+/** Tests that the compiler and the engine predict the same cost. */
 class TriggerCostModelTest {
   private static final Path HEADER = Path.of("../parsers/trigger/admission.h");
   private static final Pattern COST = Pattern.compile("\n  double (\\w+) = ([0-9.]+);");

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 
-/** C++ and TypeScript have the same test. */
+/** Repeats the test in C++ and TypeScript. */
 class ReadableTextTest {
   private static JsonNode golden() throws Exception {
     return new ObjectMapper()

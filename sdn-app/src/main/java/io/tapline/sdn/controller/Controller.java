@@ -90,8 +90,8 @@ public final class Controller implements NetworkAdapter {
   }
 
   /**
-   * Announces routes to an observer from now on: switches change them only after it has confirmed
-   * the announcement.
+   * Announces routes to an observer from now on. Switches change routes only after the observer has
+   * confirmed the announcement.
    */
   public void announceRoutesTo(RouteObserver observer) {
     server.onLoop(
@@ -176,7 +176,7 @@ public final class Controller implements NetworkAdapter {
     return server.onLoop(() -> forwarder.trees().route(datapath, mac));
   }
 
-  /** Ends the controller; switches keep their flows and forward as before. */
+  /** Stops the controller; switches keep their flows and forward as before. */
   @Override
   public void close() {
     server.close();

@@ -10,12 +10,12 @@ import java.util.Optional;
  * Settings of a controller.
  *
  * @param address address to listen on; port 0 selects a free one
- * @param epoch epoch in the cookies of its flows; later controllers have higher ones
+ * @param epoch epoch in the cookies of the controller's flows; later controllers have higher epochs
  * @param settleNs delay between a new switch and the computation of routes, and the time that a
  *     port must be up before hosts are expected behind it
- * @param readNs interval of reading a switch's flows and counters
+ * @param readNs interval at which a switch's flows and counters are read
  * @param keepNs how long the links of a disconnected switch are assumed to work
- * @param tls requires a certificate of switches; empty for no TLS
+ * @param tls requires certificates from switches; empty for no TLS
  */
 public record ControllerOptions(
     InetSocketAddress address,

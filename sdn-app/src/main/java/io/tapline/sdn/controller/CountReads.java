@@ -11,7 +11,7 @@ final class CountReads {
   private static final long WANTED_FOR_NS = 10_000_000_000L;
   private static final long MIN_NS = 1_000_000_000L;
 
-  /** Interval of reads per flow of a switch: 100,000 flows are read every 5 s. */
+  /** Read interval per flow of a switch: 100,000 flows are read every 5 s. */
   private static final long NS_A_FLOW = 50_000L;
 
   private boolean wanted;

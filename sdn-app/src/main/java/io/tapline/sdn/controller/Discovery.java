@@ -21,8 +21,8 @@ import java.util.TreeMap;
 
 /**
  * Learns the network from frames, and creates the frames that answer them. ARP never crosses a
- * link: the controller answers requests from its knowledge, or forwards the request to all edge
- * ports. Sends nothing itself.
+ * link: the controller answers requests from the addresses that it has learned, or forwards the
+ * request to all edge ports. Sends nothing itself.
  */
 public final class Discovery {
   /** Source address of the controller's ARP requests; locally administered. */
@@ -48,7 +48,7 @@ public final class Discovery {
       };
 
   /**
-   * The result of a frame.
+   * The result of handling a frame.
    *
    * @param changed whether routes may have changed
    */

@@ -103,7 +103,7 @@ final class Forwarder {
     }
   }
 
-  /** Returns the switches that have confirmed all their changes. */
+  /** Returns the switches that have confirmed all changes sent to them. */
   private Set<Long> confirmed() {
     Set<Long> confirmed = new HashSet<>();
     for (SwitchState sw : switches.values()) {
@@ -125,7 +125,8 @@ final class Forwarder {
   }
 
   /**
-   * Returns true for our forwarding flows, and for any other owner's flow in the forwarding table.
+   * Returns true for Tapline's forwarding flows, and for other owners' flows in the forwarding
+   * table.
    */
   static boolean isOwn(Flow flow) {
     return Cookie.isOurs(flow.cookie())

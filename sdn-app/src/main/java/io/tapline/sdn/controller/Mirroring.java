@@ -128,7 +128,7 @@ final class Mirroring {
   }
 
   /**
-   * Returns the port for a monitor's copies; marked copies also cross other switches. Where
+   * Returns the port for a monitor's copies; marked copies may also cross other switches. If
    * switches mark no ports, copies of all traffic keep their addresses.
    */
   private Optional<MirrorPort> port(long datapath, String monitor) {
@@ -199,7 +199,7 @@ final class Mirroring {
         .findFirst();
   }
 
-  /** Returns the number of packets that flows copied to the hosts of wanted monitors. */
+  /** Returns how many packets each flow has copied to the hosts of wanted monitors. */
   List<MirrorCount> counts() {
     List<MirrorCount> counts = new ArrayList<>();
     for (SwitchState sw : view.switches.values()) {

@@ -30,7 +30,7 @@ import java.util.TreeMap;
  * {@code monitor_ports} is needed only if a monitor's host is not directly behind a port of that
  * switch, or never sends.
  *
- * @param datapaths datapath IDs by switch; if there are any, the controller refuses other switches
+ * @param datapaths datapath IDs by switch; if there are any, the controller rejects other switches
  * @param addresses IPv4 addresses by host
  * @param switchOfAddress datapath of the edge switch above each IPv4 address
  * @param monitorPorts ports by switch and host

@@ -110,7 +110,10 @@ final class NetworkView implements Ports {
     return hosts.forget(gonePort) || link;
   }
 
-  /** Forgets silent links and long-disconnected switches; returns true if there were any. */
+  /**
+   * Removes silent links, and switches that have been disconnected for long; returns true if there
+   * were any.
+   */
   boolean expire() {
     Set<Long> excused = new HashSet<>();
     boolean hasChanged = false;
@@ -130,8 +133,9 @@ final class NetworkView implements Ports {
   }
 
   /**
-   * Avoids mistaking an undiscovered link for a host: both of its ends must have been up, with
-   * flows for LLDP, for as long as links take to settle.
+   * Returns true if the port leads to hosts. To avoid mistaking an undiscovered link for a host,
+   * the port and all others must have been up, with flows for LLDP, for as long as links take to
+   * settle.
    */
   @Override
   public boolean isEdge(SwitchPort port) {
@@ -156,7 +160,8 @@ final class NetworkView implements Ports {
   }
 
   /**
-   * Returns the speed of a port's link in bits per second: the inventory's, or as the switch says.
+   * Returns the speed of a port's link in bits per second: the inventory's or, if it has none, the
+   * switch's.
    *
    * @return 0 if it is unknown
    */

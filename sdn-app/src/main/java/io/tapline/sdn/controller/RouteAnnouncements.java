@@ -22,8 +22,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToLongFunction;
 
 /**
- * Announces routes to an observer: before switches change some, and after they have confirmed the
- * changes.
+ * Announces routes to an observer: before switches change any, and after they have confirmed the\n * changes.
  *
  * <pre>
  *   announceChanges ──▶ confirmed ──▶ rounds of changes ──▶ announceResult
@@ -33,8 +32,8 @@ import java.util.function.ToLongFunction;
  */
 final class RouteAnnouncements {
   /**
-   * Maximum delay of route changes by an observer that does not confirm them, since forwarding
-   * matters more than the inference of ports.
+   * Maximum time for which an observer that does not confirm can delay route changes, since
+   * forwarding matters more than inferring ports.
    */
   private static final long PATIENCE_NS = 5_000_000_000L;
 
@@ -51,7 +50,7 @@ final class RouteAnnouncements {
   private Map<String, Switch> latest = Map.of();
   private long number;
 
-  /** The number to be confirmed before switches may change; 0 for none. */
+  /** Number of the announcement that must be confirmed before switches may change; 0 for none. */
   private long awaited;
 
   private long awaitedSinceNs;

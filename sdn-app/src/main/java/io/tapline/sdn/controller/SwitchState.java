@@ -15,7 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The controller's state of a switch. Confined to the controller's thread. */
+/** The controller's state for one switch. Confined to the controller's thread. */
 final class SwitchState {
   private static final double PORTS_SHARE = 0.1;
 
@@ -52,7 +52,7 @@ final class SwitchState {
   /** Null while the switch is disconnected. */
   SwitchConnection connection;
 
-  /** Time since which its flows are unknown; reconnecting does not reset it. */
+  /** Time since which the switch's flows have been unknown; reconnecting does not reset it. */
   long unreadSinceNs;
 
   long disconnectedSinceNs;
@@ -172,7 +172,7 @@ final class SwitchState {
   }
 
   /**
-   * Takes the flows that the switch reports.
+   * Replaces the flows with those that the switch reports.
    *
    * @return true if they are current; false if changes were sent since they were requested
    */

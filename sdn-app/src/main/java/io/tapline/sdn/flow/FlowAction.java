@@ -5,7 +5,10 @@ public sealed interface FlowAction {
   /** The controller's port number. */
   int CONTROLLER = 0xffff_fffd;
 
-  /** The port by which the packet arrived; switches send it back there only by this number. */
+  /**
+   * The port through which the packet arrived; switches send it back there only if an action has
+   * this number.
+   */
   int IN_PORT = 0xffff_fff8;
 
   /** Sends the packet out of a port. */

@@ -11,18 +11,18 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The messages that turn a switch's actual flows into the wanted ones. New or different flows come
- * first, highest priority first; wrong ones last, lowest priority first. Barriers separate messages
- * whose order matters. After each message, every packet is therefore treated either as before or as
- * after the change. Flows of other owners are never changed; one that has the key of a wanted flow
- * blocks it.
+ * The messages that turn a switch's actual flows into the wanted ones. New and changed flows come
+ * first, highest priority first; deletions come last, lowest priority first. Barriers separate
+ * messages whose order matters. After each message, every packet is therefore treated as either
+ * before or after the change. Flows of other owners are never changed; if one has the key of a
+ * wanted flow, it blocks that flow.
  *
  * @param messages messages in order; none if nothing differs
  * @param blocked wanted flows whose key belongs to another owner's flow
  */
 public record FlowDifference(List<SwitchMessage> messages, List<Flow> blocked) {
 
-  /** REQUIRES: wanted flows have distinct keys. */
+  /** Returns the difference. REQUIRES: wanted flows have distinct keys. */
   public static FlowDifference between(Collection<Flow> actual, Collection<Flow> wantedFlows) {
     Map<FlowKey, Flow> has = new HashMap<>();
     actual.forEach(flow -> has.put(flow.key(), flow));

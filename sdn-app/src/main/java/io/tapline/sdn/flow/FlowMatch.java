@@ -9,7 +9,7 @@ import io.tapline.network.rules.RuleMatch;
  * @param ethType 0 for any; the family's type if {@code ip} is given
  * @param ethDst {@link #ANY_MAC} for any
  * @param ip null for any
- * @param tcpFlags any but {@link TcpFlags#ANY} only if {@code ip} has the protocol TCP
+ * @param tcpFlags {@link TcpFlags#ANY} unless {@code ip} has the protocol TCP
  * @param rest fields that only other owners' flows have, as text; empty for ours
  */
 public record FlowMatch(
@@ -31,14 +31,14 @@ public record FlowMatch(
   }
 
   /**
-   * Returns a match of IP packets. REQUIRES: {@code ip} belongs to one family and names no ports of
-   * the switch.
+   * Returns a match for IP packets. REQUIRES: {@code ip} belongs to one family and names no ports
+   * of the switch.
    */
   public static FlowMatch of(RuleMatch ip) {
     return of(ANY_PORT, ANY_MAC, ip);
   }
 
-  /** Returns a match of IP packets that enter by a port and go to an Ethernet address. */
+  /** Returns a match for IP packets that enter through a port and go to an Ethernet address. */
   public static FlowMatch of(int inPort, long ethDst, RuleMatch ip) {
     int family = Math.max(ip.from().family(), ip.to().family());
     if (family == 0) {
@@ -50,7 +50,10 @@ public record FlowMatch(
     return new FlowMatch(inPort, family == 6 ? IPV6 : IPV4, ethDst, ip, TcpFlags.ANY, "");
   }
 
-  /** Returns the match of those packets with these flags. REQUIRES: it matches TCP only. */
+  /**
+   * Returns this match, restricted to packets with these flags. REQUIRES: this match matches only
+   * TCP.
+   */
   public FlowMatch with(TcpFlags flags) {
     return new FlowMatch(inPort, ethType, ethDst, ip, flags, rest);
   }

@@ -3,7 +3,7 @@ package io.tapline.sdn.flow;
 /**
  * TCP segments whose flags agree with a value in the bits of a mask.
  *
- * @param mask 12 bits; 0 matches any packet, also of other protocols
+ * @param mask 12 bits; 0 matches any packet, including other protocols
  */
 public record TcpFlags(int value, int mask) {
   public static final TcpFlags ANY = new TcpFlags(0, 0);

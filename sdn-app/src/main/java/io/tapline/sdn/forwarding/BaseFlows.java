@@ -8,8 +8,8 @@ import io.tapline.sdn.mirror.MirrorFlows;
 import java.util.List;
 
 /**
- * The flows of every switch: they send LLDP and ARP to the controller, and all other packets to
- * forwarding.
+ * The flows that every switch has. They send LLDP and ARP to the controller, and all other packets
+ * to forwarding.
  */
 public final class BaseFlows {
   private static final int CONTROL_PRIORITY = 50_000;

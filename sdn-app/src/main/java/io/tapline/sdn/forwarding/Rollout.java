@@ -22,7 +22,7 @@ public final class Rollout {
   private Rollout() {}
 
   /**
-   * Returns the rounds.
+   * Returns the rounds that lead from the actual flows to the trees.
    *
    * @param actual forwarding flows by switch; absent switches can't be reached
    * @return changes by switch, for each round

@@ -21,11 +21,11 @@ public interface RouteObserver {
         }
       };
 
-  /** Returns the names of the switches whose routes it needs. */
+  /** Returns the names of the switches whose routes the observer needs. */
   Set<String> switches();
 
   /**
-   * Announces a version, which replaces earlier ones; returns at once.
+   * Announces a version, which replaces earlier ones; returns immediately.
    *
    * @param confirmed called on any thread once no monitor uses an earlier version any more; need
    *     not be called if a later version follows

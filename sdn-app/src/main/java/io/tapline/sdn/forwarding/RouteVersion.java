@@ -4,12 +4,12 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * One version of the routes of switches, by which monitors infer the ports of packets.
+ * One version of the switches' routes, from which monitors infer the ports of packets.
  *
  * @param number grows with each version
  * @param settleNs the longest time for which a switch that has confirmed a change may still use its
  *     earlier route, and a copy may be on its way to a monitor
- * @param switches routes and ports by name of the switch; those of absent switches are unknown
+ * @param switches routes and ports by switch name; unknown for absent switches
  */
 public record RouteVersion(long number, long settleNs, Map<String, Switch> switches) {
   /** The routes of one switch, and the ports that routes or links use. */
@@ -23,9 +23,9 @@ public record RouteVersion(long number, long settleNs, Map<String, Switch> switc
   /**
    * A port of one switch.
    *
-   * @param bitsPerSecond speed of its link; 0 if it is unknown
+   * @param bitsPerSecond speed of the port's link; 0 if unknown
    * @param neighbour name of the switch behind it; empty for a host
-   * @param neighbourPort the port by which packets enter that switch; 0 for a host
+   * @param neighbourPort the port through which packets enter that switch; 0 for a host
    */
   public record Port(int number, long bitsPerSecond, String neighbour, int neighbourPort) {}
 
@@ -33,7 +33,7 @@ public record RouteVersion(long number, long settleNs, Map<String, Switch> switc
    * A route of one switch.
    *
    * @param mac destination Ethernet address
-   * @param port port by which the switch forwards packets to the address
+   * @param port port through which the switch forwards packets to the address
    * @param changing true if the switch is about to change the route to this port
    */
   public record Route(long mac, int port, boolean changing) {}

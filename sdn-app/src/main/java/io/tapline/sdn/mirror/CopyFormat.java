@@ -3,7 +3,7 @@ package io.tapline.sdn.mirror;
 import java.util.Map;
 
 /**
- * How switches copy all of their traffic.
+ * The format in which switches copy all of their traffic.
  *
  * @param isMarked true if copies are marked with their packets' ports; false if monitors infer the
  *     ports from routes

@@ -22,8 +22,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Writes the flows to files, for networks whose flows are installed by other means. For each
- * switch, {@code SWITCH.flows} has the whole mirror table, and {@code SWITCH.000001.change}, {@code
+ * Writes flows to files, for networks where other programs install them. For each switch, {@code
+ * SWITCH.flows} has the whole mirror table, and {@code SWITCH.000001.change}, {@code
  * SWITCH.000002.change}… have the changes, each from the previous table. A reader applies each
  * change with {@code ovs-ofctl --bundle add-flows BRIDGE} and then removes it. The first change
  * that a process writes starts from an empty table, regardless of earlier files. Thread-safe.

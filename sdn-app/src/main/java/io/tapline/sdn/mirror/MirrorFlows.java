@@ -25,9 +25,7 @@ import java.util.TreeSet;
  * Converts a mirror table to flows, which send a copy to each monitor and pass the packet on to
  * forwarding unchanged.
  *
- * <p>A rule that names ports of the switch becomes one flow per host whose packets take that way,
- * since forwarding depends on the destination address alone. The address is thus known, and
- * restored after the copies were marked.
+ * <p>A rule that names ports of the switch becomes one flow per host whose packets cross these ports, since forwarding depends only on the destination address. The address is therefore known, and is restored after the copies have been marked.
  *
  * <p>Where a mirror port has a separate queue for segments that open or end TCP connections, a flow
  * becomes three, highest priority first:
@@ -54,14 +52,18 @@ public final class MirrorFlows {
   private static final int FLOWS_OF_A_RULE = 3;
   private static final int TCP = 6;
 
-  /** Marked copies that cross a switch are not mirrored again. */
+  /**
+   * Priority of flows for marked copies that cross the switch, so that these are not mirrored
+   * again.
+   */
   private static final int TRANSIT_PRIORITY = 40_000;
 
   /**
-   * The flows of a switch.
+   * The flows for a switch.
    *
    * @param unresolved monitors whose port is unknown, which get no copies yet
-   * @param unknownPorts ports that rules name and that are not known, so that nothing is copied
+   * @param unknownPorts ports that rules name but that are unknown, so that these rules copy
+   *     nothing
    */
   public record Result(
       List<Flow> flows, TreeSet<String> unresolved, TreeSet<String> unknownPorts) {}
@@ -128,9 +130,9 @@ public final class MirrorFlows {
   }
 
   /**
-   * Adds flows for packets that came in through the port to which their copies go: a switch sends
-   * packets back only if an action names IN_PORT. Collectors, whose copies name ports, send no
-   * packets.
+   * Adds flows for packets that came in through the port to which their copies go, since a switch
+   * sends packets back only if an action names IN_PORT. Collectors, whose copies name ports, send
+   * no packets.
    */
   private void addReturns(MirrorRule rule) {
     OptionalInt out = number(rule.match().out());
@@ -148,7 +150,10 @@ public final class MirrorFlows {
     }
   }
 
-  /** Two monitors on one host are one process, so the host gets one copy. */
+  /**
+   * Returns the ports to which a rule sends copies. Two monitors on one host are one process, so
+   * the host gets one copy.
+   */
   private Set<MirrorPort> copies(MirrorRule rule) {
     Set<MirrorPort> plainPorts = new LinkedHashSet<>();
     Set<MirrorPort> marked = new LinkedHashSet<>();
@@ -231,7 +236,9 @@ public final class MirrorFlows {
     }
   }
 
-  /** A match without addresses applies to IPv4 and IPv6. */
+  /**
+   * Returns the match for each address family: a match without addresses applies to IPv4 and IPv6.
+   */
   private static List<RuleMatch> families(RuleMatch match) {
     if (match.from().family() != 0) {
       return List.of(match);

@@ -11,7 +11,7 @@ import java.util.List;
  * @param tunnel 0 if the monitor is directly behind the port; otherwise the tunnel ID of the copies
  * @param mark destination Ethernet address of the copies; 0 if they keep that of the packet
  * @param queue the port's queue for copies of the segments that open or end TCP connections, if
- *     their mark names ports; 0: they share the queue of all copies
+ *     their mark names ports; 0 if they share the queue of all copies
  */
 public record MirrorPort(int port, long tunnel, long mark, int queue) {
   /** Creates a port for copies that keep their addresses. */
@@ -67,9 +67,9 @@ public record MirrorPort(int port, long tunnel, long mark, int queue) {
   }
 
   /**
-   * Returns the actions that send a copy, after which a packet has the mark as its address.
+   * Returns the actions that send a copy. Afterwards, the packet has the mark as its address.
    *
-   * @param inPort the port by which the packet came, if it is known
+   * @param inPort the port through which the packet came, if it is known
    * @param preferred true for segments that open or end connections
    */
   List<FlowAction> actions(int inPort, boolean preferred) {

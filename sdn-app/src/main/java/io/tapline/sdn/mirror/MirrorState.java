@@ -8,8 +8,8 @@ import java.util.Map;
  *
  * @param tables tables by name of the switch; an absent switch has no rules
  * @param monitors name of each monitor's host, by the monitor's ID
- * @param marks destination Ethernet addresses of copies, by the monitor's ID; an absent monitor's
- *     copies keep theirs
+ * @param marks destination Ethernet addresses of copies, by the monitor's ID; copies for an absent
+ *     monitor keep their addresses
  */
 public record MirrorState(
     Map<String, RuleTable> tables, Map<String, String> monitors, Map<String, Long> marks) {

@@ -13,13 +13,13 @@ public interface NetworkAdapter extends AutoCloseable {
   /**
    * Sets the mirroring that the network should do; returns immediately. Idempotent. Each step of
    * the change must be complete or harmless: forwarding never changes, and each packet is copied
-   * either as before or as after the change.
+   * according to either the old or the new state.
    *
    * @throws IOException if the state can't be recorded
    */
   void mirror(MirrorState wantedState) throws IOException;
 
-  /** Returns the progress. */
+  /** Returns the switches' progress towards the wanted state. */
   MirrorReport report();
 
   /**
@@ -32,8 +32,8 @@ public interface NetworkAdapter extends AutoCloseable {
   }
 
   /**
-   * Returns true if {@link #report} is based on the switches' actual flows, in addition to the
-   * messages sent to them. Rules may then skip flows that a query does not need, since it is known
+   * Returns true if {@link #report} reflects the switches' actual flows, and not only the messages
+   * sent to them. Rules may then skip flows that a query does not need, since the adapter knows
    * when they copy all flows again.
    */
   default boolean seesSwitches() {
@@ -53,15 +53,15 @@ public interface NetworkAdapter extends AutoCloseable {
     return Set.of();
   }
 
-  /** Returns how switches copy all traffic; empty if the adapter does not know. */
+  /** Returns the format in which switches copy all traffic; empty if the adapter does not know. */
   default Optional<CopyFormat> copyFormat() {
     return Optional.empty();
   }
 
-  /** Triggers an immediate read of the counters; returns at once. */
+  /** Triggers an immediate read of the counters; returns without waiting for it. */
   default void recount() {}
 
-  /** Ends the adapter; flows stay installed. */
+  /** Closes the adapter; flows stay installed. */
   @Override
   void close();
 }

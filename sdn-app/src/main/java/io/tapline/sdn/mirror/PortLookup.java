@@ -27,7 +27,7 @@ public interface PortLookup {
 
   /**
    * Returns the number of a port, which is named by its number or by the switch at the other end of
-   * its link. Empty unless there is exactly one.
+   * its link. Empty unless there is exactly one such port.
    */
   OptionalInt number(String port);
 
@@ -38,8 +38,9 @@ public interface PortLookup {
   SortedSet<Long> leaving(int port);
 
   /**
-   * Returns the Ethernet addresses of the hosts whose packets enter through this port: those to
-   * which the switch at the other end of the link forwards by it. A host sends to all hosts.
+   * Returns the Ethernet addresses to which packets go that enter through this port: those of the
+   * hosts to which the switch at the other end of the link forwards over it or, if a host is at the
+   * other end, of all hosts.
    */
   SortedSet<Long> entering(int port);
 }

@@ -20,8 +20,8 @@ final class Bundle {
   private Bundle() {}
 
   /**
-   * Returns the messages as one bundle. Omits barriers, which have no effect within a bundle;
-   * frames follow it.
+   * Returns the messages as one bundle. Omits barriers, which have no effect inside a bundle, and
+   * appends packet-outs after the bundle's commit.
    */
   static List<OFMessage> of(
       OFFactory factory,

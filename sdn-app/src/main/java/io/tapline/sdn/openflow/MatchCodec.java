@@ -115,7 +115,8 @@ final class MatchCodec {
   }
 
   /**
-   * Decodes a match that a switch reports; fields that Tapline's flows do not use become the rest.
+   * Decodes a match that a switch reports. Fields that Tapline's flows do not use go to {@code
+   * rest}.
    */
   static FlowMatch decode(Match match) {
     DecodedFields decoded = new DecodedFields();

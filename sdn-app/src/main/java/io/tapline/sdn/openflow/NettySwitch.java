@@ -24,7 +24,7 @@ import org.projectfloodlight.openflow.types.OFPort;
 import org.projectfloodlight.openflow.types.TableId;
 import org.projectfloodlight.openflow.types.U64;
 
-/** The controller's end of a connection. Confined to the event loop. */
+/** The controller's end of a connection to a switch. Confined to the event loop. */
 final class NettySwitch implements SwitchConnection {
   private final Channel channel;
   private final OFFactory factory;

@@ -33,8 +33,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Listens for switches. A single thread reads, decides and writes, without queues; data that a
- * switch sends faster than that waits in its socket.
+ * Listens for switches. A single thread reads, decides and writes, without queues. If a switch
+ * sends faster than the thread reads, the data waits in the socket.
  */
 public final class OpenFlowServer implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(OpenFlowServer.class);
@@ -56,7 +56,7 @@ public final class OpenFlowServer implements AutoCloseable {
    * Starts the server.
    *
    * @param address port 0 selects a free one
-   * @param tls requires a certificate of switches that lists their datapath IDs
+   * @param tls requires switches to present certificates that list their datapath IDs
    */
   public static OpenFlowServer start(
       InetSocketAddress address,
@@ -131,8 +131,8 @@ public final class OpenFlowServer implements AutoCloseable {
   }
 
   /**
-   * Catches exceptions, since a scheduled task that throws is never run again; closes the
-   * connection whose turn failed.
+   * Runs the periodic work of each connection, then the listener's. Catches exceptions, since a
+   * scheduled task that throws is never run again; closes the connection whose work failed.
    */
   private static void tick(ChannelGroup connections, SwitchListener listener, Counters counters) {
     long nowNs = System.nanoTime();
@@ -161,12 +161,15 @@ public final class OpenFlowServer implements AutoCloseable {
     return ((InetSocketAddress) listening.localAddress()).getPort();
   }
 
-  /** Runs a task on the controller's thread, immediately if called from that thread. */
+  /** Runs a task on the controller's thread, after those that it was given before. */
   public <T> Future<T> call(Callable<T> task) {
     return loop.next().submit(task);
   }
 
-  /** Runs a task on the controller's thread and waits for it. */
+  /**
+   * Runs a task on the controller's thread and waits for it. REQUIRES: the caller runs on another
+   * thread.
+   */
   public <T> T onLoop(Callable<T> task) {
     try {
       return call(task).get();

@@ -117,7 +117,10 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     context.close();
   }
 
-  /** Closes connections that have been silent too long, after one echo request. */
+  /**
+   * Closes the connection if the handshake takes too long, or if the switch remains silent for too
+   * long, also after an echo request.
+   */
   void tick(ChannelHandlerContext context, long nowNs) {
     if (phase != Phase.READY) {
       if (nowNs - beganNs > limits.handshakeNs()) {

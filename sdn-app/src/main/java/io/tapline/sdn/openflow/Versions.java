@@ -11,9 +11,7 @@ import org.projectfloodlight.openflow.protocol.OFHelloElemVersionbitmap;
 import org.projectfloodlight.openflow.protocol.OFVersion;
 import org.projectfloodlight.openflow.types.U32;
 
-/**
- * Negotiates the version of OpenFlow: the highest that both sides support (OpenFlow 1.3.1, 6.3.1).
- */
+/** Negotiates the OpenFlow version: the highest that both sides support (OpenFlow 1.3.1, 6.3.1). */
 final class Versions {
   static final List<OFVersion> SPOKEN = List.of(OFVersion.OF_14, OFVersion.OF_13);
 

@@ -27,8 +27,8 @@ import java.util.function.Consumer;
 
 /**
  * Installs and reconciles rules on many simulated switches, compared with a bare loop that writes
- * the same bytes to as many switches. Workload: the same table for each switch, with rules that
- * each match TCP from any address to one address.
+ * the same bytes to as many switches. All switches get the same table, whose rules each match TCP
+ * from any address to one address.
  */
 public final class ControllerBenchmark {
   private static final long MAX_NS = 300_000_000_000L;
@@ -60,7 +60,7 @@ public final class ControllerBenchmark {
   private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
 
   /**
-   * A benchmark.
+   * Creates a benchmark.
    *
    * @param rules number of rules per switch
    */
@@ -193,7 +193,7 @@ public final class ControllerBenchmark {
     }
   }
 
-  /** Writes the recorded bytes to fresh switches, each in one write. */
+  /** Writes the recorded bytes to fresh switches, with one write per switch. */
   private Row bare(SimulatedSwitches recorded) throws IOException {
     List<ByteBuffer> bytes = new ArrayList<>();
     for (int i = 0; i < switches; i++) {

@@ -3,7 +3,7 @@ package io.tapline.sdn.simulation;
 import java.nio.ByteBuffer;
 import java.util.function.Consumer;
 
-/** Splits a connection's bytes into messages and keeps an incomplete one for later. */
+/** Splits a connection's bytes into messages, and keeps an incomplete message for later. */
 final class MessageBuffer {
   private static final int HEADER_BYTES = 8;
 

@@ -8,9 +8,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A simulated switch that answers in bytes of OpenFlow 1.3. It is implemented from the
- * specification, without the controller's library, so that each checks the other. Stores flows as
- * the encoded entries of reports. Not thread-safe.
+ * A simulated switch that speaks OpenFlow 1.3. It is implemented from the specification, without
+ * the controller's library, so that each checks the other. Stores flows in the encoding of flow
+ * statistics. Not thread-safe.
  */
 final class SimulatedSwitch {
   static final int VERSION = 4;
@@ -49,7 +49,7 @@ final class SimulatedSwitch {
   }
 
   /**
-   * Drops a flow of a table, as if another program had deleted it; returns true if there was one.
+   * Drops a flow from a table, as if another program had deleted it; returns true if there was one.
    */
   boolean loseFlow(int table) {
     Key lostKey =

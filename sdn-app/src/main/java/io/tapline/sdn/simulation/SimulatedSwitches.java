@@ -91,7 +91,7 @@ public final class SimulatedSwitches implements AutoCloseable {
     thread.start();
   }
 
-  /** Connects two ports by a cable. */
+  /** Connects two ports with a cable. */
   public void link(int memberA, int portA, int memberB, int portB) {
     onLoop(
         () -> {
@@ -141,7 +141,7 @@ public final class SimulatedSwitches implements AutoCloseable {
         });
   }
 
-  /** Drops a flow of a table, as if another program had deleted it. */
+  /** Drops a flow from a table, as if another program had deleted it. */
   public boolean loseFlow(int member, int table) {
     return onLoop(() -> members.get(member).state.loseFlow(table));
   }
@@ -197,7 +197,7 @@ public final class SimulatedSwitches implements AutoCloseable {
     return onLoop(() -> members.get(member).state.flowCount());
   }
 
-  /** Returns the number of flows of all switches. */
+  /** Returns the total number of flows of all switches. */
   public long flows() {
     return onLoop(() -> members.stream().mapToLong(member -> member.state.flowCount()).sum());
   }

@@ -5,7 +5,7 @@ import java.util.Locale;
 /** The controller's counters. Everything that is dropped or refused has a counter. */
 public enum Counter {
   CONNECTIONS,
-  /** Connections beyond the limit, or of a switch that is already connected. */
+  /** Connections beyond the limit, or from a switch that is already connected. */
   REFUSED_CONNECTIONS,
   DUPLICATE_DATAPATHS,
   /** Switches that the inventory does not name. */
@@ -23,7 +23,8 @@ public enum Counter {
   SLOW_READERS,
   MALFORMED_MESSAGES,
   /**
-   * Connections closed for too many malformed messages, or for one whose end can't be determined.
+   * Connections closed for too many malformed messages, or for one message whose end can't be
+   * determined.
    */
   MALFORMED_CUTS,
   /** Replies larger than any known table. */
@@ -49,9 +50,11 @@ public enum Counter {
   SWITCH_ERRORS,
   /** Number of times that a switch's flows were wrong and were repaired. */
   REPAIRS,
-  /** Switches that did not confirm their messages in time; others no longer wait for them. */
+  /**
+   * Switches that did not confirm their messages in time; other switches no longer wait for them.
+   */
   BARRIER_TIMEOUTS,
-  /** Changes of routes that monitors did not confirm in time; switches made them regardless. */
+  /** Route changes that monitors did not confirm in time; switches made them regardless. */
   ROUTES_UNCONFIRMED,
   /** Internal errors; each closes the connection whose message or turn failed. */
   INTERNAL_ERRORS;

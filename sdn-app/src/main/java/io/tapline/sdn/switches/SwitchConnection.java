@@ -19,7 +19,7 @@ public interface SwitchConnection {
   /** Runs an action once the switch has processed all earlier messages, or has disconnected. */
   void afterAll(Runnable done);
 
-  /** Requests all flows and the counters of ports. */
+  /** Requests all flows. */
   void requestFlows();
 
   void requestPortCounters();

@@ -3,10 +3,10 @@ package io.tapline.sdn.switches;
 import io.tapline.sdn.flow.ObservedFlow;
 import java.util.List;
 
-/** Receives events of switches, on the controller's thread. */
+/** Receives events from switches, on the controller's thread. */
 public interface SwitchListener {
   /**
-   * A switch has completed its handshake.
+   * Called when a switch has completed its handshake.
    *
    * @return true to accept it; a switch with the same ID may already be connected
    */
@@ -22,7 +22,7 @@ public interface SwitchListener {
 
   void portCounters(SwitchConnection connection, List<PortCounters> counters);
 
-  /** The switch could not process a message. */
+  /** Called when the switch could not process a message. */
   void refused(SwitchConnection connection, String error);
 
   /** Called every 100 ms. */

@@ -1,5 +1,4 @@
 /**
- * The interface between a controller and its switches' connections: what a connection can send and
- * report, and its limits.
+ * The interface between a controller and its switches' connections: messages, reports and limits.
  */
 package io.tapline.sdn.switches;

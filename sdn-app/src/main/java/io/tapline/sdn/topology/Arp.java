@@ -50,7 +50,7 @@ public record Arp(
     return (frame.getShort(offset) & 0xffffL) << 32 | frame.getInt(offset + 2) & 0xffff_ffffL;
   }
 
-  /** Returns a request by a host. */
+  /** Returns a request from a host. */
   public static Arp request(long senderMac, int senderIp, int targetIp) {
     return new Arp(senderMac, REQUEST, senderMac, senderIp, 0, targetIp);
   }
@@ -65,7 +65,7 @@ public record Arp(
     return frame(operation == REQUEST ? Mac.BROADCAST : targetMac);
   }
 
-  /** Returns the frame to a given address. */
+  /** Returns the frame, addressed to {@code destination}. */
   public byte[] frame(long destination) {
     ByteBuffer frame = ByteBuffer.allocate(HEADER_BYTES + ARP_BYTES);
     put(frame, destination);

@@ -10,7 +10,7 @@ import java.util.Set;
 
 /**
  * Pending claims on addresses of another host while the controller probes that host. Each claim is
- * decided independently: a spoofed one can't block the claim of a host that has really moved.
+ * decided independently, so a spoofed claim can't block the claim of a host that has really moved.
  * Undecided claims expire. Bounded per port and switch. Not thread-safe.
  */
 final class Claims {
@@ -33,7 +33,7 @@ final class Claims {
     this.keepNs = keepNs;
   }
 
-  /** Returns the time of a claim; empty if it was not made or has expired. */
+  /** Returns the time at which a claim was made; empty if it was not made or has expired. */
   OptionalLong sinceNs(Claim claim, long nowNs) {
     forgetOld(nowNs);
     Long sinceNs = claims.get(claim);

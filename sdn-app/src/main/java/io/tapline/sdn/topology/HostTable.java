@@ -66,7 +66,7 @@ public final class HostTable {
   private final Places places = new Places(MAX_PER_PORT, MAX_PER_SWITCH);
   private final Claims claims = new Claims(10 * RESPONSE_NS);
 
-  /** Time at which the hosts of each port were first probed because of a doubt. */
+  /** Time at which the hosts of each port were first probed since a switch was suspected there. */
   private final Map<SwitchPort, Long> doubts = new HashMap<>();
 
   /**
@@ -113,7 +113,7 @@ public final class HostTable {
 
   /**
    * Handles a claim on an IPv4 address, an Ethernet address or both that belong to other hosts. The
-   * claim succeeds only if none of them answers.
+   * claim succeeds only if none of these hosts answers.
    */
   private Answer contested(List<Host> otherHosts, Claim claim, long nowNs) {
     OptionalLong sinceNs = claims.sinceNs(claim, nowNs);
@@ -137,7 +137,10 @@ public final class HostTable {
     return Answer.of(Verdict.LEARNED);
   }
 
-  /** Probes a host with its own addresses; it may not answer for one that another host claims. */
+  /**
+   * Returns the probes for other hosts. A host that does not have the claimed address is probed for
+   * its own addresses, since it may not answer for one that another host claims.
+   */
   private List<Question> questions(List<Host> otherHosts, int claimed) {
     List<Question> questions = new ArrayList<>();
     for (Host otherHost : otherHosts) {
@@ -188,7 +191,7 @@ public final class HostTable {
     }
   }
 
-  /** Forgets the hosts at a port; returns true if there were any. */
+  /** Removes the hosts at a port; returns true if there were any. */
   public boolean forget(SwitchPort port) {
     doubts.remove(port);
     if (!places.isTaken(port)) {
@@ -208,7 +211,7 @@ public final class HostTable {
 
   /**
    * Handles a sign of a switch behind a port at which hosts were learned. The hosts must be probed:
-   * one that has not sent within {@link #RESPONSE_NS} is forgotten at the next sign.
+   * one that has not sent a packet within {@link #RESPONSE_NS} is removed at the next sign.
    *
    * @return the probes to send now; empty while the hosts have time to answer, and for a host
    *     without a known address

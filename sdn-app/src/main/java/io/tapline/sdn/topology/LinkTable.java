@@ -69,7 +69,7 @@ public final class LinkTable {
   }
 
   /**
-   * Forgets links that were silent for too long.
+   * Removes links that were silent for too long.
    *
    * @param excused disconnected switches, whose links keep their last state
    * @return true if anything changed
@@ -82,12 +82,12 @@ public final class LinkTable {
                 && !excused.contains(entry.getValue().from().datapath()));
   }
 
-  /** Forgets the links of a port; returns true if there were any. */
+  /** Removes the links of a port; returns true if there were any. */
   public boolean forget(SwitchPort port) {
     return remove(entry -> entry.getKey().equals(port) || entry.getValue().from().equals(port));
   }
 
-  /** Forgets a switch's links; returns true if there were any. */
+  /** Removes a switch's links; returns true if there were any. */
   public boolean forget(long datapath) {
     return remove(
         entry ->

@@ -38,7 +38,10 @@ class ControllerTest {
         .withTimes(400 * MS, 100 * MS, 300 * MS);
   }
 
-  /** s1 -1-1- s2 -2-1- s3; ports 3 and 4 are for hosts. */
+  /**
+   * Starts a controller, and switches connected as s1 -1-1- s2 -2-1- s3; ports 3 and 4 are for
+   * hosts.
+   */
   private void start() throws IOException {
     controller = Controller.start(options(0));
     switches =
@@ -126,7 +129,7 @@ class ControllerTest {
     assertThat(switches.loseFlow(0, 0)).isTrue();
     assertThat(switches.loseFlow(2, 1)).isTrue();
     Await.until(() -> switches.flows(0) == 4 && switches.flows(2) == 4);
-    // The controller counts a repair after it has sent it.
+    // The controller counts a repair after sending it.
     Await.until(() -> controller.counters().get(Counter.REPAIRS) > 0);
 
     switches.disconnect(0);

@@ -17,8 +17,8 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests the messages that follow from frames. Two switches have two hosts each at ports 1 and 2,
- * and a link at port 3.
+ * Tests the messages that are sent in response to frames. Two switches have two hosts each at ports
+ * 1 and 2, and a link at port 3.
  */
 class DiscoveryTest {
   private static final long SECOND = 1_000_000_000L;
@@ -126,7 +126,7 @@ class DiscoveryTest {
     assertThat(links.links()).hasSize(2);
   }
 
-  /** After a restart, the inventory is the only source of its address. */
+  /** After a restart, the inventory is the only source of the host's address. */
   @Test
   void aHostRecoveredFromFlowsIsProbedWithTheInventorysAddress() {
     int pinned = 0x0a0000ff;
@@ -143,7 +143,7 @@ class DiscoveryTest {
     assertThat(hosts.byIp(pinned).orElseThrow().at()).isEqualTo(B1);
   }
 
-  /** A host keeps addresses that it no longer uses. */
+  /** The table keeps addresses that the host no longer uses. */
   @Test
   void aDoubtedHostIsProbedWithAllItsAddresses() {
     for (int ip = IP; ip < IP + 3; ip++) {

@@ -46,7 +46,10 @@ class RolloutTest {
     return Rollout.rounds(actual, Trees.of(links, hosts), 1);
   }
 
-  /** Returns the last port that a packet for a host leaves. Fails if the packet loops. */
+  /**
+   * Returns the last port through which a packet leaves a switch on its way to a host. Fails if the
+   * packet loops.
+   */
   private SwitchPort end(long source, long mac) {
     Set<Long> seen = new HashSet<>();
     long datapath = source;

@@ -63,7 +63,7 @@ class FlowFilesTest {
     }
   }
 
-  /** The daemon is killed when this process ends for any reason. */
+  /** Starts a daemon that is killed when this process ends for any reason. */
   private void daemon(String... words) throws IOException {
     List<String> command = new ArrayList<>(List.of("setpriv", "--pdeathsig", "KILL"));
     command.addAll(List.of(words));
@@ -105,7 +105,7 @@ class FlowFilesTest {
     return new EdgeSwitch(id, Stream.of(hosts).map(IpPrefix::of).toList());
   }
 
-  /** Returns a query that each switch mirrors to one of the monitors of its hosts. */
+  /** Returns a query that each switch mirrors to one of its hosts' monitors. */
   private static MirrorPlanner.Query query(String id, Random random) {
     Match match = match(random);
     Map<String, String> monitors =

@@ -121,7 +121,7 @@ class MirrorFlowsTest {
   }
 
   /**
-   * After each message, every packet still reaches its host and is copied either as before or as
+   * After each message, every packet still reaches its host, and is copied as either before or
    * after the change.
    */
   @ParameterizedTest

@@ -29,8 +29,8 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules that name ports, in a switch with a host at port 1, two switches at ports 2 and 3, and a
- * monitor at port 9. Packets to hosts 0x20 and 0x21 leave by port 2.
+ * Tests rules that name ports, on a switch with a host at port 1, two switches at ports 2 and 3,
+ * and a monitor at port 9. Packets to hosts 0x20 and 0x21 leave through port 2.
  */
 class PortFlowsTest {
   private static final long HERE = 1;
@@ -132,7 +132,7 @@ class PortFlowsTest {
         .containsExactly(new Sent(9, ARRIVALS), new Sent(2, FAR));
     assertThat(fake.sent(packet(3, NEAR, "10.0.0.9", "10.0.0.2")))
         .containsExactly(new Sent(9, DEPARTURES), new Sent(1, NEAR));
-    // Departs from one queue and arrives at the next; another query needs it, too.
+    // The packet departs from one queue and arrives at the next; another query needs it, too.
     assertThat(fake.sent(packet(3, FARTHER, "10.0.0.9", "10.0.0.1")))
         .containsExactly(
             new Sent(9, FARTHER),
@@ -163,9 +163,9 @@ class PortFlowsTest {
     assertThat(fake.sent(packet(1, 0x30, "10.0.0.9", "10.0.0.2")))
         .containsExactly(new Sent(9, over), new Sent(3, 0x30));
     assertThat(fake.sent(packet(3, FAR, "10.0.0.9", "10.0.0.2"))).containsExactly(new Sent(2, FAR));
-    // A host can't forge a mark: nothing is sent to its address, and nothing copied.
+    // A host can't forge a mark: a packet to a mark's address is neither forwarded nor copied.
     assertThat(fake.sent(packet(1, up, "10.0.0.9", "10.0.0.2"))).isEmpty();
-    // Unlike a monitor's host, a collector sends no packets by the port of its copies.
+    // Unlike a monitor's host, a collector sends no packets through the port of its copies.
     RuleTable leaving = RuleTable.of(List.of(new Wanted("q", "up", RuleMatch.leaving("2"))), 10);
     assertThat(MirrorFlows.of(leaving, collector, PORTS, 1).flows())
         .isNotEmpty()
@@ -232,7 +232,7 @@ class PortFlowsTest {
         .containsExactly(new Sent(8, FAR), new Sent(9, up), new Sent(2, FAR));
     assertThat(fake.sent(packet(1, FAR, "10.0.0.9", "10.0.0.2")))
         .containsExactly(new Sent(8, FAR), new Sent(9, up), new Sent(2, FAR));
-    // Copies of queues are not preferred, wherever their port leads.
+    // Copies of queues are not preferred, whichever port they take.
     MirrorPort queue = MirrorPort.direct(9).marked(ARRIVALS).withQueue(1);
     assertThat(MirrorFlows.of(TABLE, Map.of("arrivals", queue), PORTS, 1).flows())
         .isNotEmpty()

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Misbehaving hosts behind a well-behaved switch. */
+/** Tests misbehaving hosts behind a well-behaved switch. */
 class HostileHostTest extends GoodSwitchTestCase {
   private static final int MALLORY = 0x0a0000ee;
   private static final int UNUSED_ADDRESS = 0x0a000077;

@@ -26,7 +26,7 @@ final class RawSwitch implements AutoCloseable {
     out = socket.getOutputStream();
   }
 
-  /** Returns a connection whose handshake is complete, of a switch with four ports. */
+  /** Returns a connection from a switch with four ports, after the handshake. */
   static RawSwitch introduced(int port, long datapath) throws IOException {
     RawSwitch raw = new RawSwitch(port);
     SimulatedSwitch state = new SimulatedSwitch(datapath, 4);
