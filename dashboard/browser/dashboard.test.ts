@@ -68,10 +68,9 @@ describe.skipIf(reason !== "")("dashboard", () => {
     );
   }
 
-  /**
-   * Replaces the editor's text as a user does. `fill` changes the selection before the editor has handled its focus: in 1 of 100
-   * cases the editor then restored its own selection, and the text was inserted before the old one.
-   */
+  /** Replaces the editor's text as a user does. `fill` changes the selection before the editor has handled its focus:
+   * in 1 of 100 cases, the editor then restored its own selection, and the new text was inserted before the old text.
+   * */
   async function write(text: string, to = page): Promise<void> {
     await to.getByLabel("Query", { exact: true }).press("Control+a");
     await to.keyboard.insertText(text);

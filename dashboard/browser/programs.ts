@@ -1,4 +1,4 @@
-/** Runs the repository's programs as a user would; each test ends the ones it started. */
+/** Runs the repository's programs as a user would; each test ends the programs that it started. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -11,10 +11,7 @@ export const CHROMIUM = "/usr/bin/chromium";
 /** Maximum wait for anything in these tests, chosen for a busy machine. */
 export const TIMEOUT_MS = 90_000;
 
-/**
- * Uses the class archive that the end-to-end tests created, if there is one. It speeds up the start and changes nothing
- * else.
- */
+/** Uses the class archive that the end-to-end tests created, if there is one. The archive only speeds up startup. */
 const ARCHIVE = join(ROOT, "control-plane/target/e2e.jsa");
 const JAVA_OPTIONS =
   "-XX:TieredStopAtLevel=1 -Xlog:cds=off -Xlog:cds+dynamic=off" + (existsSync(ARCHIVE) ? ` -XX:SharedArchiveFile=${ARCHIVE}` : "");

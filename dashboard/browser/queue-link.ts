@@ -1,4 +1,4 @@
-/** Two virtual links that show both sides of a queue, and a sender that fills it. */
+/** Two virtual links that show both sides of a queue, and a sender that fills the queue. */
 import { run } from "./programs";
 
 /**

@@ -34,7 +34,7 @@ export async function tasksDuring(browser: Browser, page: Page, done: () => Prom
   return tasks.map(({ dur, tdur }) => ({ cpuMs: tdur! / 1000, wallMs: dur! / 1000 }));
 }
 
-/** Returns the maximum processor time of a task. */
+/** Returns the maximum processor time of any task. */
 export function maxCpuMs(tasks: Task[]): number {
   return Math.max(...tasks.map(({ cpuMs }) => cpuMs));
 }

@@ -10,7 +10,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** The server did not respond at all. */
+/** Thrown if the server does not respond at all. */
 export class NoResponse extends Error {
   constructor() {
     super("The server does not respond.");
@@ -56,10 +56,8 @@ export class Api {
     return this.json("DELETE", path);
   }
 
-  /**
-   * Returns the response with times as strings, since numbers would lose digits: all members that end in _ns and are
-   * that long.
-   */
+  /** Returns the response with times as strings, since numbers would lose digits. Times are members whose names end in
+   * _ns and whose values have 16 digits or more. */
   async exact<T>(path: string, body: object): Promise<T> {
     const text = await (await this.request("POST", path, body)).text();
     return JSON.parse(withTimesAsText(text)) as T;
@@ -98,7 +96,7 @@ export class Api {
   }
 }
 
-/** A gateway's error for an unreachable server counts as no response. */
+/** Returns the state of the connection. A gateway's error for an unreachable server counts as no response. */
 function linkOf(status: number): Link {
   if (status === 401) return "unauthorized";
   return status === 502 || status === 504 ? "gone" : "up";
@@ -114,7 +112,7 @@ async function problemOf(response: Response): Promise<Problem> {
   return { type: "about:blank", title: response.statusText, status: response.status, detail: `The server answered ${response.status}.` };
 }
 
-/** Quotes within JSON strings are escaped, so the pattern only matches members. */
+/** Quotes times of 16 digits or more. Quotes within JSON strings are escaped, so the pattern matches only members. */
 export function withTimesAsText(json: string): string {
   return json.replace(/("[a-z_]*_ns":)(\d{16,})/g, '$1"$2"');
 }

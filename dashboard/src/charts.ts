@@ -1,4 +1,4 @@
-/** Charts by uPlot in the page's colours. A table next to each chart has the same values. */
+/** Charts drawn by uPlot in the page's colours. A table next to each chart has the same values. */
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { number, quantity } from "./format";
@@ -17,7 +17,7 @@ function axis(more: uPlot.Axis): uPlot.Axis {
   return { stroke: () => colour("--muted"), grid: { stroke: () => colour("--line"), width: 1 }, ticks: { show: false }, font, ...more };
 }
 
-/** Leaves room for the lower axis, whose first label is below the last label of the other axis. */
+/** Size of the lower axis, whose first label is below the last label of the other axis. */
 const BELOW = { size: 36, gap: 11 };
 
 /** A chart that fills its container's width and is redrawn when colours or names change. */
@@ -120,7 +120,7 @@ export class SeriesChart extends Chart<Series> {
   }
 }
 
-/** Keeps only the values of partial windows. */
+/** Keeps only values from partial windows. */
 export function ofPartial(values: (number | null)[][], partial: boolean[]): (number | null)[][] {
   return values.map((line) => line.map((value, index) => (partial[index] ? value : null)));
 }

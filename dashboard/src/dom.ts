@@ -42,7 +42,7 @@ export function append(parent: Node, ...children: Child[]): void {
   }
 }
 
-/** Only preformatted elements keep line breaks. */
+/** Returns text as displayed. Only preformatted elements keep line breaks. */
 function shown(parent: Node, text: string): string {
   return readableText(text, parent instanceof HTMLPreElement);
 }

@@ -1,4 +1,4 @@
-/** Drills down from a row to its packets: its exemplars, their headers on every host, and a capture file of them. */
+/** Drills down from a row to its packets: its exemplars, their headers on every host, and a capture file. */
 import { type Api, NoResponse, ProblemError } from "./api";
 import { fill, h } from "./dom";
 import { clock, counted, number, preciseClock } from "./format";
@@ -8,7 +8,7 @@ import type { Detail } from "./windows";
 const PCAPNG = "application/x-pcapng";
 const MAX_ROWS = 500;
 
-/** The search extends beyond the exemplars' times, because a flow has packets before and after the counted ones. */
+/** Margin of the search around the exemplars' times, because a flow has packets before and after the counted ones. */
 const AROUND_NS = 60e9;
 const FLOW_ID = /^([0-9a-f]{16})(?:-[0-9a-f]{8})?$/;
 
@@ -19,7 +19,7 @@ export interface DrillQuestion {
   limit?: number;
 }
 
-/** Matches both directions of the exemplars' flows, on all hosts. */
+/** Returns a question that matches both directions of the exemplars' flows, on all hosts. */
 export function requestOf(exemplars: Exemplar[]): DrillQuestion {
   const flows = exemplars.map(({ flow_id }) => FLOW_ID.exec(flow_id)?.[1]).filter((flow) => flow !== undefined);
   const filter = [...new Set(flows)].map((flow) => `flow == 0x${flow}`).join(" || ");
@@ -54,7 +54,7 @@ export class DrillDialog {
     if (detail.exemplars.length > 0) void this.search(requestOf(detail.exemplars), results);
   }
 
-  /** Shows the packets that a filter selects in a span of time. */
+  /** Shows the packets that a filter selects within a time span. */
   openRequest(name: string, question: DrillQuestion, returnFocus: () => void): void {
     this.returnFocus = returnFocus;
     const results = h("div", { "aria-live": "polite" });

@@ -2,7 +2,7 @@
 
 const SIZES = ["B", "kB", "MB", "GB", "TB", "PB"];
 
-/** Formats with three significant digits, but whole numbers in full: 1,234 and 12.3. */
+/** Formats a number with three significant digits; whole numbers keep all of theirs: 12.3 and 1,234. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return "-";
   if (Number.isInteger(value)) return value.toLocaleString("en-US");

@@ -1,4 +1,4 @@
-/** The latest events of links, each with the flows that used its link. */
+/** The latest link events, each with the flows that used the link. */
 import { h, type Child } from "./dom";
 import { bitsPerSecond, clock, number, percent } from "./format";
 import { table } from "./table";
@@ -31,7 +31,7 @@ function shareOf(event: LinkEvent): string {
   return event.low_share === undefined ? "-" : `${percent(event.low_share)} or more`;
 }
 
-/** Returns a line for each of the largest flows, and one for the number of the others. */
+/** Returns a line for each of the largest flows, and a line with the number of remaining flows. */
 export function flowsOf(event: LinkEvent): string[] {
   const flows = event.flows ?? [];
   const lines = flows.slice(0, SHOWN_FLOWS).map((flow) => `${nameOf(flow)} ${flow.bits_per_second === undefined ? "-" : bitsPerSecond(flow.bits_per_second)}`);

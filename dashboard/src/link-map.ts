@@ -32,14 +32,14 @@ export interface LinkMap {
   levels: number;
 }
 
-/** The latest share: the largest of the window in which it was measured last. */
+/** Returns the latest share: the maximum of the last window in which the share was measured. */
 export function latestShare(link: MeasuredLink): number | null {
   const shares = link.loads.filter((load) => load.field === "share" && load.statistic === "max");
   const latest = shares.sort((a, b) => b.window_end_ns - a.window_end_ns).at(0);
   return latest?.value ?? null;
 }
 
-/** Returns the links with two known ends. If several rows describe a port, it still has one direction. */
+/** Returns the links with two known ends. A port that several rows describe still has only one direction. */
 function known(links: MeasuredLink[]): Map<string, MeasuredLink> {
   const ends = new Map<string, MeasuredLink>();
   for (const link of links) {
@@ -50,10 +50,8 @@ function known(links: MeasuredLink[]): Map<string, MeasuredLink> {
   return ends;
 }
 
-/**
- * Assigns levels by distance from the hosts, which are the nodes that no row measures. If only uplinks are measured,
- * such nodes are switches that several other switches lead to, and belong above.
- */
+/** Assigns levels by distance from the hosts, which are the nodes that no row measures. If several other nodes lead to
+ * one that no row measures, only uplinks are measured: all such nodes are then switches and go into the upper row. */
 function levelsOf(links: MeasuredLink[]): Map<string, number> {
   const switches = new Set(links.map((link) => link.switch));
   const neighbours = new Map<string, Set<string>>();
@@ -102,7 +100,7 @@ export function layout(measured: MeasuredLink[]): LinkMap {
   };
 }
 
-/** The class of a load: the colours are in the style sheet. */
+/** Returns the CSS class for a load. */
 export function degree(share: number | null): string {
   if (share === null) return "unknown";
   return share >= 0.9 ? "full" : share >= 0.7 ? "high" : share >= 0.3 ? "medium" : "low";
@@ -123,7 +121,7 @@ function line(map: LinkMap, direction: Direction): SVGElement {
   const start = position(map, direction.from);
   const end = position(map, direction.to);
   const length = Math.hypot(end.x - start.x, end.y - start.y) || 1;
-  // Both directions of a link are on their right-hand side.
+  // Each direction of a link is drawn on its right-hand side.
   const x = (-(end.y - start.y) / length) * APART;
   const y = ((end.x - start.x) / length) * APART;
   const load = direction.share === null ? "load unknown" : percent(direction.share);
@@ -144,7 +142,7 @@ function node(map: LinkMap, place: Place): SVGElement {
   return svg("g", { class: place.level === 0 ? "place end" : "place" }, svg("title", {}, name), svg("rect", box), text);
 }
 
-/** Draws the map; the table of loads has the same values. Null if no link has two known ends. */
+/** Draws the map, whose values the table of loads also has. Returns null if no link has two known ends. */
 export function drawing(links: MeasuredLink[]): SVGElement | null {
   const map = layout(links);
   if (map.directions.length === 0) return null;

@@ -1,4 +1,4 @@
-/** The loads of links, their latest events, and the bursts of queues, as queries measured them last. */
+/** Link loads, the latest link events, and queue bursts, as queries last measured them. */
 import type { Api } from "./api";
 import { fill, h, type Child } from "./dom";
 import { explained } from "./drill";
@@ -89,7 +89,7 @@ function message(error: unknown): HTMLElement {
   return h("p", { class: "message bad" }, explained(error));
 }
 
-/** The figures of one window: the values of one statistic of one query with the same end. */
+/** The figures of one window: the values of one query's statistic that have the same end. */
 export interface Line {
   link: MeasuredLink;
   statistic: string;
@@ -101,7 +101,8 @@ export interface Line {
   bitsPerSecond: number | null;
 }
 
-/** Returns the lines of the table, in descending order of the share; links with an unknown share follow in their original order. */
+/** Returns the table's lines in descending order of share. Links whose share is unknown follow, in their original
+ * order. */
 export function lines(links: MeasuredLink[]): Line[] {
   return links.flatMap(linesOf).sort((a, b) => (b.share ?? -1) - (a.share ?? -1));
 }

@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 const titles = (columns: Column[]) => columns.map(({ title }) => title);
 
-/** The row of the tutorial, which AggregateTutorialTest compares with the program's output. */
+/** Returns the tutorial's row, which AggregateTutorialTest compares with the program's output. */
 function tutorialRow(): Row {
   const page = readFileSync(new URL("../../docs/tutorials/write-a-processor.md", import.meta.url), "utf8");
   const [, row] = /<!-- row -->\n```json\n([^]*?)```/.exec(page)!;

@@ -68,7 +68,7 @@ export class ProcessorCard {
     setText(this.when, ended ? "No windows: the query ended without results for this processor." : "Waiting for the first window…");
   }
 
-  /** Sends the visible range to a new worker. */
+  /** Sends the view to a new worker. */
   refresh(): void {
     this.handlers.view(this.view);
   }
@@ -227,7 +227,7 @@ function showsAnswers({ answers, ranking, trigger }: PlanProcessor): boolean {
   return answers === true && !ranking && !trigger;
 }
 
-/** Returns the columns of a processor's table; each detail of its aggregate has one. */
+/** Returns the columns of a processor's table, including one for each detail of its aggregate. */
 export function columnsOf(plan: PlanProcessor, details: string[] = []): Column[] {
   const key = (plan.key ?? []).join(" · ") || "group";
   const columns: Column[] = [];

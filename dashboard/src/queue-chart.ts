@@ -1,4 +1,4 @@
-/** Columns of the bytes in a queue, stacked by flow. A table next to the chart has the same values. */
+/** A column chart of the bytes in a queue, stacked by flow. A table next to the chart has the same values. */
 import { h } from "./dom";
 import { bytes, clock } from "./format";
 import type { Column, Contents, Layer } from "./queue-contents";

@@ -139,7 +139,7 @@ function endpoint(address: unknown, port: unknown): string {
   return String(address).includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
-/** Selects the packets of a flow in drill-down: those of its direction through the queue. */
+/** Returns the filter that selects a flow's packets in drill-down: those in its direction through the queue. */
 export function filterOf(key: Row["key"]): string {
   const terms = ["src", "dst"].flatMap((side) => {
     const address = key[`${side}_ip`];
@@ -152,7 +152,7 @@ export function filterOf(key: Row["key"]): string {
   return terms.join(" && ");
 }
 
-/** Returns the query that fills the page of a queue: its depth, its flows and its bursts. */
+/** Returns the query that fills the page of a queue: the queue's depth, flows and bursts. */
 export function queryFor(queue: string): string {
   return (
     "PARSE queue_depth(every=100ms), queue_flows(delay=0ms, every=100ms), queue_burst(delay=1ms)\n" +

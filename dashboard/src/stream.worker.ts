@@ -13,7 +13,7 @@ export type FromWorker =
   | { type: "state"; state: State; error: string }
   | { type: "snapshot"; snapshot: Snapshot };
 
-/** Interval of updates, shorter than users can read. */
+/** Interval between updates, too short for users to read each of them. */
 const UPDATE_MS = 200;
 
 const processors = new Map<number, ProcessorWindows>();

@@ -1,4 +1,4 @@
-/** Conditions that hosts watch on their own, and the alerts from them. */
+/** Conditions that hosts watch on their own, and the resulting alerts. */
 import { type Api } from "./api";
 import { fill, h, setText } from "./dom";
 import { explained } from "./drill";
@@ -54,7 +54,7 @@ export class WatchesPage implements Page {
     this.shown = shown;
     this.noWatches.hidden = watches.length > 0;
     if (alerts.length > 0) {
-      // A restarted server reports the alerts that nodes keep again, with the same IDs.
+      // After a restart, the server again reports the alerts that nodes keep, with the same IDs.
       const ids = new Set(this.known.map((alert) => alert.id));
       this.known = [...this.known, ...alerts.filter((alert) => !ids.has(alert.id))].slice(-MAX_ALERTS);
       this.last = alerts.at(-1)!.number;
@@ -103,7 +103,7 @@ function field(name: string, value: string, hint: string): { label: HTMLElement;
   return { input, label: h("label", {}, name, input) };
 }
 
-/** Styles of columns that differ from most. */
+/** Styles of the columns that do not have the default style. */
 const STYLES: Record<string, string> = { Value: "number", Every: "wide", Hosts: "wide", State: "wide", Watch: "wide" };
 
 function listing(label: string, names: string[], body: HTMLElement): HTMLElement {

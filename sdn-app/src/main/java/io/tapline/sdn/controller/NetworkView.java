@@ -133,8 +133,8 @@ final class NetworkView implements Ports {
   }
 
   /**
-   * Returns true if the port leads to hosts. To avoid mistaking an undiscovered link for a host,
-   * the port and all others must have been up, with flows for LLDP, for as long as links take to
+   * Returns true if only hosts can be behind the port. To avoid mistaking an undiscovered link for
+   * a host, the port must have been up, and the newest switch known, for as long as links take to
    * settle.
    */
   @Override

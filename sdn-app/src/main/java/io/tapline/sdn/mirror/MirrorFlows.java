@@ -25,7 +25,9 @@ import java.util.TreeSet;
  * Converts a mirror table to flows, which send a copy to each monitor and pass the packet on to
  * forwarding unchanged.
  *
- * <p>A rule that names ports of the switch becomes one flow per host whose packets cross these ports, since forwarding depends only on the destination address. The address is therefore known, and is restored after the copies have been marked.
+ * <p>A rule that names ports of the switch becomes one flow per host whose packets cross these
+ * ports, since forwarding depends only on the destination address. The address is therefore known,
+ * and is restored after the copies have been marked.
  *
  * <p>Where a mirror port has a separate queue for segments that open or end TCP connections, a flow
  * becomes three, highest priority first:

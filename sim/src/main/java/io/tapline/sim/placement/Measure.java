@@ -2,7 +2,7 @@ package io.tapline.sim.placement;
 
 import io.tapline.placement.Cost;
 
-/** Measures of a layout. Traffic is in percent of the whole workload's. */
+/** Measures of a layout. Traffic is a percentage of the whole workload's traffic. */
 public enum Measure {
   /** Figure 7: monitors to aggregators, times hops, over the workload's bits per second. */
   BANDWIDTH("bandwidth_percent"),

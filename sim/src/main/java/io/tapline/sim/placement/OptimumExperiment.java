@@ -45,7 +45,7 @@ public final class OptimumExperiment {
    * One instance.
    *
    * @param budget maximum number of processes in the optimum
-   * @param bound lower bound of the traffic of any layout; the optimum itself if it is proven
+   * @param bound lower bound on the traffic of any layout; the optimum itself if it is proven
    * @param proven true if some layout has that traffic; false if time ran out
    * @param fewerPossible true if some layout has fewer processes than Netalytics-Network and no
    *     more traffic, or if time ran out before this was known
@@ -60,8 +60,8 @@ public final class OptimumExperiment {
       Map<String, PlacedLayout> placements) {
 
     /**
-     * Returns the traffic beyond the optimum (or the bound), in percent of it; infinite if the
-     * optimum is zero.
+     * Returns the traffic beyond the optimum (or the bound), as a percentage of the optimum;
+     * infinite if the optimum is zero.
      */
     public double gapPercent(String strategy) {
       long weighted = placements.get(strategy).weighted();
@@ -80,7 +80,7 @@ public final class OptimumExperiment {
    * Runs this many instances.
    *
    * @param seconds time limit of each proof, of which an instance may need two
-   * @param done receives each instance when it is done
+   * @param done receives each instance once it is solved
    */
   public static List<Instance> run(int count, long seed, double seconds, Consumer<Instance> done) {
     List<Instance> instances = new ArrayList<>();
@@ -92,7 +92,7 @@ public final class OptimumExperiment {
     return instances;
   }
 
-  /** Returns the instance of a seed. */
+  /** Returns the instance for a seed. */
   static Problem problem(long seed) {
     SplittableRandom random = new SplittableRandom(seed);
     Topology topology = FatTree.of(K, HostMaker.ofPaper(random));

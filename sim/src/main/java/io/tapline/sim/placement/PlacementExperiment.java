@@ -19,14 +19,14 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
-/** Figures 7 and 8: the cost of each strategy by the number of monitored flows. */
+/** Measures the cost of each strategy by the number of monitored flows, as in Figures 7 and 8. */
 public final class PlacementExperiment {
-  /** Strategies in the order of tables: the paper's three, then ours. */
+  /** Strategies in the order in which tables list them: the paper's three, then ours. */
   public static final Map<String, Strategy> STRATEGIES = strategies();
 
   /**
-   * Name of the lower bound in tables. Processes and weighted traffic are bounded separately: no
-   * layout need attain both.
+   * Name of the lower bound in tables. Processes and weighted traffic are bounded separately:
+   * possibly no layout attains both.
    */
   public static final String BOUND = "lower bound";
 
@@ -152,7 +152,7 @@ public final class PlacementExperiment {
     return csv.append('\n').toString();
   }
 
-  /** Draws Figure 7 or 8 of an interpretation. */
+  /** Draws Figure 7 or 8 for one interpretation. */
   public static String plot(List<Row> rows, Reading reading, Measure... measures) {
     boolean processes = measures[0] == Measure.PROCESSES;
     Plot plot =

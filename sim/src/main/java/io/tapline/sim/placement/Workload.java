@@ -6,8 +6,8 @@ import java.util.random.RandomGenerator;
 
 /**
  * Random flows of a fat tree, as described in 6.2: half stay in their rack, three tenths in their
- * pod, two tenths cross it. Rates are log-normal: heavy-tailed as in Benson et al. (IMC 2010), with
- * the median at 1/7.4 of the mean.
+ * pod, and two tenths leave their pod. Rates are log-normal: heavy-tailed as in Benson et al. (IMC
+ * 2010), with the median at 1/7.4 of the mean.
  */
 public final class Workload {
   private static final double IN_RACK = 0.5;
@@ -93,7 +93,8 @@ public final class Workload {
   }
 
   /**
-   * Returns a host of the same area of this size, outside the smaller area around the given host.
+   * Returns a random host in the area of this size around a host, but outside the smaller area
+   * around it.
    */
   private int other(int host, int area, int without) {
     int offset = host % area;
@@ -102,7 +103,7 @@ public final class Workload {
     return host - offset + (picked < hole ? picked : picked + without);
   }
 
-  /** Draws this many of the flows, each equally likely, in random order. */
+  /** Draws this many flows in random order, each equally likely. */
   public static int[] draw(Flows flows, int count, RandomGenerator random) {
     int[] all = new int[flows.size()];
     for (int i = 0; i < all.length; i++) {

@@ -32,8 +32,8 @@ import redis.clients.jedis.JedisPubSub;
 /**
  * Measures the latency from a packet to the alert that it triggers. The trigger evaluates windows
  * of 10 ms of packet time, which equals the wall clock here. Two monitors send batches at the usual
- * interval, each with the same load of other tuples. From time to time, each sees half of a burst,
- * and only both halves together meet the condition.
+ * interval, each with the same load of other tuples. From time to time, each monitor sees half of a
+ * burst; only both halves together meet the condition.
  *
  * <p>A latency is the time from the end of the burst's window, the earliest time at which the burst
  * can be known, to the message on Redis's channel. The stream job, the broker and Redis are real.
@@ -60,14 +60,17 @@ public final class AlertLatency {
   private final long[] sequences = new long[MONITORS];
   private final Random random = new Random(1);
 
-  /** Arrival time of the alert of each burst's window, by the window's end. */
+  /** Arrival time of each burst's alert, by the end of the burst's window. */
   private final Map<Long, Long> arrivals = new ConcurrentHashMap<>();
 
   private final List<Long> expected = new ArrayList<>();
 
   /**
+   * Creates the experiment.
+   *
+   * @param seconds duration of the measurement
    * @param flushMs interval at which a monitor sends tuples
-   * @param burstMs interval of bursts
+   * @param burstMs interval between bursts
    * @param tuplesPerSecond load of both monitors together, excluding the bursts
    */
   public AlertLatency(int seconds, int flushMs, int burstMs, int tuplesPerSecond) {

@@ -30,8 +30,8 @@ import redis.clients.jedis.resps.StreamEntry;
 /**
  * A query with {@code SAMPLE auto} whose job is limited to a share of the load by a Kafka quota,
  * until the load falls below the quota. The rate controller, the broker, the stream job and Redis
- * are real. The monitor is a producer that samples flows by their hash, at the latest rate it
- * received, and records the dropped tuples.
+ * are real. The monitor is a producer that samples flows by their hash, at the latest rate that it
+ * received, and counts the dropped tuples.
  *
  * <p>The results are the rate, the job's lag, and the number of windows in which the true values
  * were within the job's bounds. Time is the wall clock. Not thread-safe.
@@ -64,6 +64,8 @@ public final class HeldConsumer {
   private long fullBytes;
 
   /**
+   * Creates the experiment.
+   *
    * @param quietSeconds additional seconds with half of the load that the job may read
    * @param share share of the load that the job may read
    */
@@ -183,7 +185,7 @@ public final class HeldConsumer {
       long time = fromNs + (toNs - fromNs) * flow / flows;
       sent.computeIfAbsent(Math.floorDiv(time, WINDOW_NS), window -> new HashMap<>())
           .merge(url, (long) TUPLES_A_FLOW, Long::sum);
-      // Uses different bits from those by which the job groups flows.
+      // Uses different bits from those that the job uses to group flows.
       boolean isKept = (hash * 0x9e3779b97f4a7c15L >>> 11) * 0x1p-53 < now;
       for (int i = 0; isKept && i < TUPLES_A_FLOW; i++) {
         writer.row(time, hash, url);

@@ -5,7 +5,7 @@ import java.util.Random;
 /**
  * Requests whose popularity follows Zipf's law while the ranks of keys change: every minute, some
  * neighbours among the top ranks swap places, and occasionally an unpopular key enters the top ten
- * and moves those after it back. Not thread-safe.
+ * and pushes the keys below it down. Not thread-safe.
  */
 final class HotSet {
   /** Ranks among which keys swap places. */

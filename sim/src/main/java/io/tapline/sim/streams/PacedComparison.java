@@ -33,8 +33,8 @@ public final class PacedComparison {
   private static final long TICK_NS = 20_000_000;
 
   /**
-   * Keeps all records until a slow job has read them, and frees the space of a deleted topic
-   * immediately.
+   * Topic settings: keep all records until a slow job has read them, and free the space of a
+   * deleted topic immediately.
    */
   private static final Map<String, String> LOG =
       Map.of("retention.ms", "-1", "segment.bytes", "67108864", "file.delete.delay.ms", "1000");
@@ -64,7 +64,7 @@ public final class PacedComparison {
   /**
    * The result of one job.
    *
-   * @param keptPace true if it was at most a few seconds behind at the end
+   * @param keptPace true if the job was at most a few seconds behind at the end
    */
   public record PacedResult(String job, Cost cost, boolean keptPace) {}
 
@@ -134,7 +134,7 @@ public final class PacedComparison {
     return rankings.isEmpty() ? 0 : rankings.lastKey();
   }
 
-  /** Returns the end of the newest window that a job has reported. */
+  /** Reads the end of the newest window that a job has reported. */
   private interface LatestWindow {
     long endMs() throws Exception;
   }
@@ -184,7 +184,7 @@ public final class PacedComparison {
     return nanos / 1e9;
   }
 
-  /** Sends tuples at a fixed pace; their timestamps advance with the clock. */
+  /** Sends tuples at a fixed rate; their timestamps advance with the clock. */
   private abstract class Feed {
     final String topic;
     long sent;

@@ -24,8 +24,8 @@ import redis.clients.jedis.resps.StreamEntry;
 
 /**
  * NetAlytics' Figure 16: the popularity of the second and third most popular keys over time, as
- * measured by a top-k query minute by minute, relative to 100 for the most popular key of the
- * minute.
+ * measured by a top-k query minute by minute, on a scale where each minute's most popular key has
+ * 100.
  *
  * <p>The requests come from {@link HotSet} and pass through a real broker, the stream job and
  * Redis. Every resulting count is compared with the sent requests.
@@ -42,17 +42,19 @@ public final class PopularityExperiment {
   /**
    * The results of one minute.
    *
-   * @param second popularity of the key that is second over all minutes; 0 if it is not in this
+   * @param second popularity of the key that ranks second over all minutes; 0 if it is not in this
    *     minute's top 100
    * @param secondKey the second most popular key of this minute
    */
   public record Minute(
       int minute, double second, double third, String mostKey, String secondKey, String thirdKey) {}
 
-  /** All minutes, and the keys that are second and third over all of them. */
+  /** All minutes, and the keys that rank second and third over all of them. */
   public record Popularity(String second, String third, List<Minute> minutes) {}
 
   /**
+   * Creates the experiment.
+   *
    * @param keys number of keys
    */
   public PopularityExperiment(int minutes, int requestsPerMinute, int keys, long seed) {
@@ -137,7 +139,7 @@ public final class PopularityExperiment {
 
   /** Verifies that the results match the requests. */
   private void require(List<Map<String, Long>> windows) {
-    // The first request is at BASE_NS, which may be within a minute.
+    // The first request is at BASE_NS, which may be in the middle of a minute.
     Map<Long, Map<String, Long>> sent = new TreeMap<>();
     Traffic traffic = Traffic.ofRequests(minutes * MINUTE_NS, keys);
     for (int i = 0; i < traffic.count; i++) {

@@ -58,7 +58,7 @@ final class Rankings {
   }
 
   /**
-   * Returns the number of windows that both have.
+   * Returns the number of windows that both rankings have.
    *
    * @throws IllegalStateException if a window differs by more than a nanosecond or a tuple
    */

@@ -40,8 +40,8 @@ import redis.clients.jedis.Jedis;
  * every second into files, a real broker and a real Redis on this host. All read the same {@link
  * Traffic}; the baselines read less of it.
  *
- * <p>Each job reads a quarter of a long input until the virtual machine is warm, then all of it.
- * The result is the difference between the two, which excludes start and stop. Not thread-safe.
+ * <p>Each job reads a quarter of a long input until the JVM is warm, then all of it. The result is
+ * the difference between the two runs, which excludes startup and shutdown. Not thread-safe.
  */
 public final class StreamBenchmark implements AutoCloseable {
   private static final OperatingSystemMXBean SYSTEM =
@@ -150,7 +150,7 @@ public final class StreamBenchmark implements AutoCloseable {
   /**
    * The cost of the stream job with this many keys.
    *
-   * @param heldBytes memory in use after it has read everything, including the clients of the
+   * @param heldBytes memory in use after the job has read everything, including the clients of the
    *     broker and Redis
    * @param checkpointBytes size of its last checkpoint
    */
@@ -217,8 +217,8 @@ public final class StreamBenchmark implements AutoCloseable {
   }
 
   /**
-   * Runs the stream job for the given time with a producer that is always slightly ahead of it.
-   * Returns the cost of each period of ten seconds, including the producer's.
+   * Runs the stream job for the given time, with a producer that is always slightly ahead. Returns
+   * the cost of each ten-second period, including the producer's cost.
    */
   public List<Cost> steady(Traffic.Kind kind, Sizes sizes, int seconds, int parallelism)
       throws Exception {
@@ -316,9 +316,8 @@ public final class StreamBenchmark implements AutoCloseable {
   }
 
   /**
-   * Repeats a run until it saves hardly any CPU time compared with the previous one. A virtual
-   * machine spends the first minute or two of such runs compiling, which is irrelevant in long
-   * operation.
+   * Repeats a run until it saves hardly any CPU time compared with the previous one. A JVM spends
+   * the first minute or two of such runs compiling, which is irrelevant for jobs that run for long.
    *
    * @param max maximum number of runs; the textbook job's runs take so long that one is enough for
    *     the warm-up

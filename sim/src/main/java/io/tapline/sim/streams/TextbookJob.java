@@ -136,7 +136,7 @@ final class TextbookJob {
     }
   }
 
-  /** Keeps the rows with the highest values of a window. */
+  /** Keeps a window's rows with the highest values. */
   static final class Top
       extends ProcessAllWindowFunction<Tuple3<String, Long, Long>, String, TimeWindow> {
     private final String run;

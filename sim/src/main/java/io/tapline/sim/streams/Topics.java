@@ -47,7 +47,7 @@ final class Topics implements AutoCloseable {
 
   /** Limits each consumer to this many bytes per second. */
   void holdConsumers(double bytesPerSecond) throws InterruptedException, ExecutionException {
-    // The default client's quota applies to all clients without a quota.
+    // The quota of the default client applies to all clients without their own quota.
     Map<String, String> anyone = new HashMap<>();
     anyone.put(ClientQuotaEntity.CLIENT_ID, null);
     var quota = new ClientQuotaAlteration.Op("consumer_byte_rate", Math.rint(bytesPerSecond));

@@ -72,6 +72,8 @@ public final class Traffic {
   private record SortedTuples(long[] offsetNs, byte[] type, int[] flow) {}
 
   /**
+   * Generates the traffic of one partition.
+   *
    * @param tuples tuples of one repetition
    * @param uniform true if all keys are equally frequent
    */

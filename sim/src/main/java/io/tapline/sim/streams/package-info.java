@@ -1,5 +1,4 @@
 /**
- * The stream job under load: comparisons with a textbook job, and the figures of the papers about
- * it.
+ * The stream job under load: comparisons with other jobs, and the papers' figures about streams.
  */
 package io.tapline.sim.streams;
