@@ -68,9 +68,10 @@ describe.skipIf(reason !== "")("dashboard", () => {
     );
   }
 
-  /** Replaces the editor's text as a user does. `fill` changes the selection before the editor has handled its focus:
-   * in 1 of 100 cases, the editor then restored its own selection, and the new text was inserted before the old text.
-   * */
+  /**
+   * Replaces the editor's text as a user does. `fill` changes the selection before the editor has handled its focus: in
+   * 1 of 100 cases, the editor then restored its own selection, and the new text was inserted before the old text.
+   */
   async function write(text: string, to = page): Promise<void> {
     await to.getByLabel("Query", { exact: true }).press("Control+a");
     await to.keyboard.insertText(text);
@@ -217,7 +218,7 @@ describe.skipIf(reason !== "")("dashboard", () => {
     await page.locator("[data-state=stopped]").waitFor();
     const { rows: latest } = await tapline.json(`/api/v1/queries/${id}/results?processor=0&limit=3`);
     const end = latest.at(-1).window_end_ns;
-    // There are fewer than three if the query ended long after most requests.
+    // The last window has fewer than three rows if the query ended long after most requests.
     const rows = latest.filter((row: any) => row.window_end_ns === end);
     const last = String(Number(end));
     await until("the last window is shown", async () => (await page.locator("[data-processor='0']").getAttribute("data-end")) === last);

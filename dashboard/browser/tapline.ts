@@ -64,8 +64,10 @@ export class Tapline {
     return this.token;
   }
 
-  /** Starts the agent of the client's host and a server that requires a token. The server also controls the link's
-   * network, as described in the inventory. Returns the token. */
+  /**
+   * Starts the agent of the client's host and a server that requires a token. The server also controls the link's
+   * network, as described in the inventory. Returns the token.
+   */
   async startServerWithAgent(): Promise<string> {
     const agents = `127.0.0.1:${await freePort()}`;
     const inventory = join(this.folder.path, "network.yaml");

@@ -56,8 +56,10 @@ export class Api {
     return this.json("DELETE", path);
   }
 
-  /** Returns the response with times as strings, since numbers would lose digits. Times are members whose names end in
-   * _ns and whose values have 16 digits or more. */
+  /**
+   * Returns the response with times as strings, since numbers would lose digits. Times are members whose names end in
+   * _ns and whose values have 16 digits or more.
+   */
   async exact<T>(path: string, body: object): Promise<T> {
     const text = await (await this.request("POST", path, body)).text();
     return JSON.parse(withTimesAsText(text)) as T;

@@ -13,8 +13,10 @@ function dropped(totals: Totals): number {
   return Object.values(totals.dropped ?? {}).reduce((sum, count) => sum + count, 0);
 }
 
-/** Creates the line: first the verdict, then the counts, with losses by reason. `partial` means that part of the window
- * was not monitored. */
+/**
+ * Creates the line: first the verdict, then the counts, with losses by reason. `partial` means that part of the window
+ * was not monitored.
+ */
 export function completenessLine(totals: Totals, partial = false): HTMLElement {
   const complete = isComplete(totals) && !partial;
   const line = h("p", { class: `completeness ${complete ? "good" : "fair"}` });

@@ -50,8 +50,10 @@ function known(links: MeasuredLink[]): Map<string, MeasuredLink> {
   return ends;
 }
 
-/** Assigns levels by distance from the hosts, which are the nodes that no row measures. If several other nodes lead to
- * one that no row measures, only uplinks are measured: all such nodes are then switches and go into the upper row. */
+/**
+ * Assigns levels by distance from the hosts, which are the nodes that no row measures. If several other nodes lead to
+ * one that no row measures, only uplinks are measured: all such nodes are then switches and go into the upper row.
+ */
 function levelsOf(links: MeasuredLink[]): Map<string, number> {
   const switches = new Set(links.map((link) => link.switch));
   const neighbours = new Map<string, Set<string>>();
@@ -100,7 +102,7 @@ export function layout(measured: MeasuredLink[]): LinkMap {
   };
 }
 
-/** Returns the CSS class for a load. */
+/** Returns the CSS class for a load; the style sheet has the colours. */
 export function degree(share: number | null): string {
   if (share === null) return "unknown";
   return share >= 0.9 ? "full" : share >= 0.7 ? "high" : share >= 0.3 ? "medium" : "low";

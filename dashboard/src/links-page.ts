@@ -101,8 +101,9 @@ export interface Line {
   bitsPerSecond: number | null;
 }
 
-/** Returns the table's lines in descending order of share. Links whose share is unknown follow, in their original
- * order. */
+/**
+ * Returns the table's lines in descending order of share. Links whose share is unknown follow, in their original order.
+ */
 export function lines(links: MeasuredLink[]): Line[] {
   return links.flatMap(linesOf).sort((a, b) => (b.share ?? -1) - (a.share ?? -1));
 }

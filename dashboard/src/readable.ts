@@ -1,7 +1,9 @@
-/** Escapes text for display. Escapes characters that are invisible, or that change the order or line breaks of others:
+/**
+ * Escapes text for display. Escapes characters that are invisible, or that change the order or line breaks of others:
  * /\u{202e}gpj.exe. These are Unicode's controls, formats, surrogates, line and paragraph separators, and those that
  * renderers ignore by default, such as variation selectors. Java and C++ have the same table;
- * schema/golden/readable_text.json verifies all three. */
+ * schema/golden/readable_text.json verifies all three.
+ */
 export const ESCAPED =
   /[\u{0}-\u{1f}\u{7f}-\u{9f}\u{ad}\u{34f}\u{600}-\u{605}\u{61c}\u{6dd}\u{70f}\u{890}-\u{891}\u{8e2}\u{115f}-\u{1160}\u{17b4}-\u{17b5}\u{180b}-\u{180f}\u{200b}-\u{200f}\u{2028}-\u{202e}\u{2060}-\u{206f}\u{3164}\u{d800}-\u{dfff}\u{fe00}-\u{fe0f}\u{feff}\u{ffa0}\u{fff0}-\u{fffb}\u{110bd}\u{110cd}\u{13430}-\u{1343f}\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
 

@@ -1,5 +1,7 @@
-/** A table of any length that renders only its visible rows. All rows have the same height. The caller supplies the
- * rows that the table requests. */
+/**
+ * A table of any length that renders only its visible rows. All rows have the same height. The caller supplies the rows
+ * that the table requests.
+ */
 import { fill, h } from "./dom";
 
 export const ROW_PX = 34;

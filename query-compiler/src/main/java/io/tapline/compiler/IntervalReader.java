@@ -11,7 +11,7 @@ import java.util.List;
 
 /**
  * Adapts windows to parsers that emit tuples once per interval. A shorter window would receive
- * either all of an interval's tuples or none, no matter which part of the interval it covers.
+ * either all of an interval's tuples or none, whichever part of the interval it covers.
  */
 final class IntervalReader {
   private final ParserInfo parser;
