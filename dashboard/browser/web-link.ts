@@ -4,7 +4,7 @@ import { Program, run, until } from "./programs";
 
 const PORT = 8080;
 
-/** Returns the reason why this machine can't have such a link; empty if it can. */
+/** Returns the reason why this machine can't have such a link; empty if the machine can. */
 export function obstacle(): string {
   if (process.getuid?.() !== 0) return "network namespaces need root";
   const name = `tlprobe${process.pid}`;

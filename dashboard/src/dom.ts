@@ -1,7 +1,5 @@
-/**
- * Creates elements. Text only becomes escaped text nodes, so strings from packets are never parsed as markup and can't
- * hide anything.
- */
+/** Creates elements. Text becomes only escaped text nodes, so strings from packets are never parsed as markup and can't
+ * hide anything. */
 import { readableText } from "./readable";
 
 export type Child = Node | string | number | null | undefined | false;

@@ -13,7 +13,7 @@ const APART = 5;
 
 export interface Place {
   name: string;
-  /** 0 for hosts; switches are as far above as the nearest host is away. */
+  /** Level of the row: 0 for hosts; a switch's level is its distance from the nearest host. */
   level: number;
   column: number;
 }

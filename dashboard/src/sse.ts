@@ -17,7 +17,7 @@ export class EventParser {
 
   constructor(private readonly deliver: (event: ServerEvent) => void) {}
 
-  /** ID of the last event; a new request resumes after it. */
+  /** Returns the ID of the last event; a new request resumes after it. */
   get id(): string {
     return this.lastId;
   }

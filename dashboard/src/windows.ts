@@ -1,8 +1,6 @@
-/**
- * State of a query's windows, per processor: the rows of the latest window, a history of the leading values, and the
- * latest alerts. It stays in the worker; the snapshots for the page are small, regardless of the number of groups in a
- * window.
- */
+/** The state of a query's windows, per processor: the rows of the latest window, a history of the leading values, and
+ * the latest alerts. The state stays in the worker; the snapshots for the page are small, regardless of a window's
+ * number of groups. */
 import { keyText } from "./format";
 import type { Completeness, Distribution, Exemplar, Row, Window } from "./types";
 

@@ -1,7 +1,7 @@
 package io.tapline.aggregates;
 
 /**
- * An aggregate of the values of a group of tuples: its name, its type of input, and the
+ * An aggregate over the values of a group of tuples: its name, its type of input, and the
  * accumulators that compute it.
  *
  * <p>The stream job computes an aggregate in parts (per monitor, pane and bucket) and merges them
@@ -19,7 +19,7 @@ public interface MergeableAggregate {
     TUPLES,
     /** The values of a numeric field, or durations. */
     NUMBERS,
-    /** 64-bit hashes of the values of a field of any type. */
+    /** 64-bit hashes of a field's values, which may have any type. */
     HASHES
   }
 

@@ -22,7 +22,7 @@ class AggregatesTest {
     return Aggregates.all();
   }
 
-  /** A table's accumulators, and the number of values of each group. */
+  /** A table's accumulators, and each group's number of values. */
   private static final class Table {
     final Accumulators accumulators;
     final long[] tuples = new long[GROUPS];

@@ -89,8 +89,8 @@ record RangeLeaf(RowField field, long[] lows, long[] widths, boolean negated)
   }
 
   /**
-   * A single range of whole numbers is by far the most frequent case and takes one comparison per
-   * row.
+   * Compares all rows. A single range of whole numbers is by far the most frequent case and takes
+   * one comparison per row.
    */
   @Override
   public boolean[] holds(long[] bits, boolean[] absent) {

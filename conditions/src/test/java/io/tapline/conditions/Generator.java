@@ -186,7 +186,7 @@ final class Generator {
         .addRight(Term.newBuilder().setField(field(one(same))));
   }
 
-  /** Returns a comparison of sums of numbers, with a field on the left. */
+  /** Returns a comparison of two sums of numbers, with a field on the left. */
   private ConditionTree.Comparison.Builder sums() {
     ConditionTree.Comparison.Builder sums =
         ConditionTree.Comparison.newBuilder().setOrder(Order.forNumber(random.nextInt(6)));

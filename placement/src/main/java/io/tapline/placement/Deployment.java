@@ -42,7 +42,7 @@ public final class Deployment {
    *
    * @param started number of started processes
    * @param stopped number of stopped processes
-   * @param movedFlows number of flows of existing queries that get another monitor
+   * @param movedFlows number of existing queries' flows that move to another monitor
    * @param rewired number of existing monitors that write to another aggregator
    */
   public record Change(Deployment after, int started, int stopped, long movedFlows, int rewired) {}
@@ -61,7 +61,7 @@ public final class Deployment {
   }
 
   /**
-   * Returns the monitor number of each flow of a query; a monitor keeps its number while it runs.
+   * Returns the number of each flow's monitor in a query; a monitor keeps its number while it runs.
    */
   public int[] monitorOfFlow(String query) {
     return queries.get(query).monitorOfFlow().clone();

@@ -90,7 +90,7 @@ public final class ParetoFront {
     return new Remainders(problem.topology(), aggregators, problem.sizes().processorBps());
   }
 
-  /** Returns the Pareto-optimal points, in order of their number of processes. */
+  /** Returns the Pareto-optimal points, in ascending number of processes. */
   public List<Point> points() {
     return best(points);
   }
@@ -106,10 +106,7 @@ public final class ParetoFront {
     return best;
   }
 
-  /**
-   * Returns the Pareto-optimal points among those that match, in order of their number of
-   * processes.
-   */
+  /** Returns the Pareto-optimal points among those that match, in ascending number of processes. */
   List<Point> points(Predicate<Point> wanted) {
     return best(points.stream().filter(wanted).toList());
   }

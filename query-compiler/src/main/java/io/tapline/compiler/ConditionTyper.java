@@ -274,7 +274,7 @@ final class ConditionTyper {
                     .build());
   }
 
-  /** Returns the names of the fields of a typed tree. */
+  /** Returns the names of the fields in a typed tree. */
   static Stream<String> fieldsOf(ConditionTree typed) {
     return typed.getNodesList().stream()
         .flatMap(

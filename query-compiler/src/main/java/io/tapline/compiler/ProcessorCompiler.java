@@ -38,7 +38,7 @@ final class ProcessorCompiler {
   private final PacketTriggerReader packetTriggers;
   private final Errors errors;
 
-  /** REQUIRES: at least one parser. */
+  /** Creates a compiler for the processors of a query. REQUIRES: at least one parser. */
   ProcessorCompiler(
       List<ParserInfo> parsers,
       Catalogue catalogue,

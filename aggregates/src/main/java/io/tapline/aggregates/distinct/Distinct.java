@@ -4,7 +4,7 @@ import io.tapline.aggregates.Accumulators;
 import io.tapline.aggregates.MergeableAggregate;
 import io.tapline.aggregates.PerGroup;
 
-/** The number of distinct values of a field of any type. */
+/** The number of a field's distinct values, which may have any type. */
 public final class Distinct implements MergeableAggregate {
   @Override
   public String name() {

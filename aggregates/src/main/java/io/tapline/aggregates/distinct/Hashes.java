@@ -21,14 +21,14 @@ final class Hashes implements Accumulator<Hashes> {
   static final int EXACT = 512;
 
   /**
-   * Base-2 logarithm of the number of registers of a sketch: 4 KiB per group, with a standard error
-   * of 1.6 %.
+   * Base-2 logarithm of a sketch's number of registers: 4 KiB per group, with a standard error of
+   * 1.6 %.
    */
   private static final int LOG_REGISTERS = 12;
 
   private static final long NOT_ZERO = 0x9e3779b97f4a7c15L;
 
-  /** Distance of the bounds in standard deviations, for 95.4 % confidence. */
+  /** Distance from the estimate to its bounds in standard deviations, for 95.4 % confidence. */
   private static final int DEVIATIONS = 2;
 
   /** Open addressing; 0 marks an empty slot, so a hash of 0 is replaced. */
@@ -104,7 +104,10 @@ final class Hashes implements Accumulator<Hashes> {
     sketch.update(other.sketch.getResult(TgtHllType.HLL_8));
   }
 
-  /** Distinct values of the sampled flows are a lower bound; no upper one is known. */
+  /**
+   * Returns a lower bound if flows were sampled: the sampled flows may lack any number of distinct
+   * values.
+   */
   @Override
   public Value result(Group context) {
     return context.atLeast(value());

@@ -64,7 +64,10 @@ public final class Extremes extends Accumulators {
     return isReal() ? Value.real(Double.longBitsToDouble(sortable(ordered))) : Value.whole(ordered);
   }
 
-  /** Only one bound of a sampled extreme is known, since unseen values may lie beyond it. */
+  /**
+   * Returns a group's extreme. If flows were sampled, only one bound is known, since unseen values
+   * may lie beyond the extreme.
+   */
   @Override
   public Value result(int group, Group context) {
     return largest ? context.atLeast(extreme(group)) : context.atMost(extreme(group));

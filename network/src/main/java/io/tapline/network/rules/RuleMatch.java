@@ -28,7 +28,10 @@ public record RuleMatch(
   private static final int VLAN_BITS = 12;
   private static final int TENANT_BITS = 24;
 
-  /** An input port has a 32-bit number; an output port stands for a 48-bit destination address. */
+  /**
+   * Numbers of fixed bits that ports count as: an input port has a 32-bit number, and an output
+   * port stands for a 48-bit destination address.
+   */
   private static final int IN_BITS = 32;
 
   private static final int OUT_BITS = 48;

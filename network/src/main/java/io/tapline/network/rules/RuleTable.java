@@ -34,7 +34,7 @@ public final class RuleTable {
 
   private final List<MirrorRule> rules;
 
-  /** REQUIRES: the rules are in {@link #ORDER}. */
+  /** Creates a table. REQUIRES: the rules are in {@link #ORDER}. */
   private RuleTable(List<MirrorRule> rules) {
     this.rules = List.copyOf(rules);
   }

@@ -11,7 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The receivers to which alerts may be posted, by the inventory's {@code webhooks} section:
+ * The receivers to which alerts may be posted, from the inventory's {@code webhooks} section:
  *
  * <pre>
  * webhooks:

@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
  * with the same meaning, and printing that tree gives the same text.
  */
 public final class ConditionPrinter {
-  /** Precedence of a part of the text. */
+  /** Precedence of an expression. */
   private enum Binding {
     OR,
     AND,

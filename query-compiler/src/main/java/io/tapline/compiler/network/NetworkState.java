@@ -227,7 +227,7 @@ public final class NetworkState {
   }
 
   /**
-   * Takes a lost host out of use: its processes move to other hosts, and all others stay.
+   * Takes a lost host out of use: its processes move to other hosts, and all other processes stay.
    *
    * @throws PlacementException if the other hosts do not have enough capacity
    * @throws TooManyRules if a switch has no room for the rules
@@ -283,7 +283,7 @@ public final class NetworkState {
     return steps;
   }
 
-  /** Returns the monitor of each flow of a query; a query has one flow per host. */
+  /** Returns the monitor of each flow in a query; a query has one flow per host. */
   private static String[] monitors(Deployment deployment, String query) {
     return Arrays.stream(deployment.monitorOfFlow(query))
         .mapToObj(NetworkPlan::id)

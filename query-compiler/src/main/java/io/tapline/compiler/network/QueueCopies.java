@@ -194,7 +194,7 @@ final class QueueCopies {
     return "%s:queue-%d-departures".formatted(queue.getHost(), queue.getMark());
   }
 
-  /** Returns the host of each kind of copy. */
+  /** Returns the host that receives each kind of copy. */
   Map<String, String> hosts() {
     Map<String, String> hosts = new HashMap<>();
     all()
@@ -206,7 +206,7 @@ final class QueueCopies {
     return hosts;
   }
 
-  /** Returns the mark of each kind of copy. */
+  /** Returns the mark that each kind of copy carries. */
   Map<String, Long> marks() {
     Map<String, Long> marks = new HashMap<>();
     all()

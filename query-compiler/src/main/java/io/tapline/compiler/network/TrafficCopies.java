@@ -139,14 +139,14 @@ final class TrafficCopies {
     return !ports.switches().contains(port.neighbour());
   }
 
-  /** Returns the host of each kind of copy. */
+  /** Returns the host that receives each kind of copy. */
   Map<String, String> hosts() {
     Map<String, String> hosts = new LinkedHashMap<>();
     forEach((collector, crossing) -> hosts.put(crossing.monitor(collector), collector));
     return hosts;
   }
 
-  /** Returns the mark of each kind of copy. */
+  /** Returns the mark that each kind of copy carries. */
   Map<String, Long> marks() {
     Map<String, Long> marks = new LinkedHashMap<>();
     forEach((collector, crossing) -> marks.put(crossing.monitor(collector), crossing.mark()));

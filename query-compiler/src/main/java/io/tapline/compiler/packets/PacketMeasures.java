@@ -85,7 +85,7 @@ final class PacketMeasures {
   }
 
   /**
-   * Returns the value of a function of a field.
+   * Returns the value of a function applied to a field.
    *
    * @param field empty if none is given
    * @param span second argument of burst

@@ -111,7 +111,7 @@ public final class TriggerCost {
           !kinds(trigger).isEmpty());
     }
 
-    /** Returns the number of parts of a window that are counted separately. */
+    /** Returns the number of panes in a window, which are counted separately. */
     long panes() {
       return windowNs / everyNs;
     }

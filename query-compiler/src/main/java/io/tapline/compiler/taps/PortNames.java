@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Resolves port names by the links of a network: SWITCH:NEIGHBOUR and SWITCH:NUMBER become the
+ * Resolves port names with the links of a network: SWITCH:NEIGHBOUR and SWITCH:NUMBER become the
  * names that taps have. Without a network, all names stay unchanged.
  */
 public final class PortNames {

@@ -2,7 +2,7 @@ package io.tapline.sdn.switches;
 
 import java.util.Locale;
 
-/** The controller's counters. Everything that is dropped or refused has a counter. */
+/** The controller's counters. Everything that is dropped or rejected has a counter. */
 public enum Counter {
   CONNECTIONS,
   /** Connections beyond the limit, or from a switch that is already connected. */

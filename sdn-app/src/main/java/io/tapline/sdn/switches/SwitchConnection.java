@@ -7,10 +7,10 @@ import java.util.List;
 public interface SwitchConnection {
   long datapath();
 
-  /** The peer's address, for example "192.0.2.1:40000". */
+  /** Returns the peer's address, for example "192.0.2.1:40000". */
   String remote();
 
-  /** OpenFlow version, for example "1.3". */
+  /** Returns the OpenFlow version, for example "1.3". */
   String version();
 
   /** Sends messages in order; does nothing if the switch is disconnected. */
