@@ -5,7 +5,7 @@ import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code tapline bench monitor}. */
+/** {@code tapline bench monitor}: compares the monitor's cost per packet with baselines. */
 @Command(
     name = "monitor",
     description =

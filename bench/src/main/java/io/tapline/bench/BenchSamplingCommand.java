@@ -35,7 +35,7 @@ final class BenchSamplingCommand implements Callable<Integer> {
   private static final int SETTLED = 60;
 
   /**
-   * Minimum rate that counts as keeping all flows, since smaller changes of the rate are not made.
+   * Minimum rate that counts as keeping all flows, since the rate controller skips smaller changes.
    */
   private static final double ALL = 0.98;
 

@@ -5,7 +5,7 @@ import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code tapline bench triggers}. */
+/** {@code tapline bench triggers}: compares the cost of triggers per packet with baselines. */
 @Command(
     name = "triggers",
     description =

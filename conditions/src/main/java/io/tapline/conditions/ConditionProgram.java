@@ -32,7 +32,7 @@ public final class ConditionProgram {
     byte[] bytes(int field);
   }
 
-  /** A comparison that is true or false of a row; unknown counts as false. */
+  /** A comparison that is true or false for a row; unknown counts as false. */
   public interface Leaf {
     boolean holds(Row row);
 

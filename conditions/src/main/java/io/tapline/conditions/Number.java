@@ -6,7 +6,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A number of a condition, kept whole if possible, since nanoseconds since the epoch don't fit a
+ * A number in a condition, kept whole if possible, since nanoseconds since the epoch don't fit a
  * double.
  *
  * @param whole null for a real number
@@ -17,7 +17,7 @@ public record Number(BigInteger whole, double real) {
   private static final BigInteger MAX_U64 =
       BigInteger.ONE.shiftLeft(Long.SIZE).subtract(BigInteger.ONE);
 
-  /** At and above this value, a product with a unit is not converted to a whole number. */
+  /** Minimum value at which a product with a unit is not converted to a whole number. */
   private static final double MAX_EXACT_PRODUCT = 1e18;
 
   private static final Map<String, Integer> NAMES =

@@ -137,7 +137,7 @@ public record IpPrefix(int family, long high, long low, int length) {
     return covers(otherPrefix) || otherPrefix.covers(this);
   }
 
-  /** Returns the narrower of the two. REQUIRES: they overlap. */
+  /** Returns the narrower of the two. REQUIRES: the two overlap. */
   public IpPrefix and(IpPrefix otherPrefix) {
     return covers(otherPrefix) ? otherPrefix : this;
   }

@@ -274,8 +274,8 @@ final class Clustering {
   }
 
   /**
-   * Moves the center to the member's host with the lowest cost; only considers the heaviest members
-   * if there are many.
+   * Moves the center to the member's host where the cluster costs least. If there are many members,
+   * considers only the heaviest.
    */
   private void recentre(Cluster cluster) {
     long best = costAt(cluster.members, cluster.centre);

@@ -40,7 +40,7 @@ public record Cost(
   }
 
   /**
-   * Returns true if no measure of traffic, and not the number of processes, exceeds that of the
+   * Returns true if neither any measure of traffic nor the number of processes exceeds that of the
    * other cost.
    */
   public boolean dominates(Cost otherCost) {

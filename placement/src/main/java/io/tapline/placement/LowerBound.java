@@ -143,7 +143,7 @@ public final class LowerBound {
     return cost.value() / SCALE;
   }
 
-  /** Divides the flows between each pair of racks among the two racks. */
+  /** Divides the flows of each pair of racks among both racks. */
   private void divide(MPSolver solver, MPConstraint[] flows, double[] max) {
     classes()
         .forEach(

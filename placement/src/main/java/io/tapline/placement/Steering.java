@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Moves flows to those of their eligible monitors that are closer to their aggregator. Aggregators
- * stay in place, and capacities are respected. Linear in the number of flows.
+ * Moves each flow to the eligible monitor that is closest to its own aggregator. Aggregators stay
+ * in place, and capacities are respected. Linear in the number of flows.
  */
 final class Steering {
   private final Problem problem;

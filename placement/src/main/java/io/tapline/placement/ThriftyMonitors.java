@@ -12,7 +12,7 @@ import java.util.random.RandomGenerator;
  * flows all fit elsewhere are emptied. Linear in the number of flows.
  */
 final class ThriftyMonitors implements MonitorPlacer {
-  /** A monitor counts as full after this many consecutive flows that don't fit. */
+  /** Number of consecutive flows that don't fit after which a monitor counts as full. */
   private static final int MISFITS = 64;
 
   @Override

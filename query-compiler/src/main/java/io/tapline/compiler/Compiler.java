@@ -280,7 +280,10 @@ public final class Compiler {
     return compiled;
   }
 
-  /** Warns of {@code flows_above} without {@code link}, since it is a share of the link's speed. */
+  /**
+   * Warns if {@code flows_above} is given without {@code link}, since it is a share of the link's
+   * speed.
+   */
   private void noteFlowsWithoutSpeed(List<ParserArgument> arguments) {
     if (isPositive("flows_above", arguments) && !isPositive("link", arguments)) {
       errors.warning(

@@ -34,7 +34,7 @@ final class ConditionReader {
    */
   record Read(String aggregate, Ast.Word field, ParsedCondition tuples, Condition condition) {}
 
-  /** Reports an error and returns nothing if the word is not a condition. */
+  /** Parses a condition. Reports an error and returns nothing if the word is not a condition. */
   static Optional<Read> read(Ast.Word word, Errors errors) {
     Matcher matcher = CONDITION.matcher(word.text());
     Optional<Double> threshold =

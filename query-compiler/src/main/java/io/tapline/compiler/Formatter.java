@@ -26,8 +26,8 @@ import org.antlr.v4.runtime.Token;
  */
 public final class Formatter {
   /**
-   * Longer lines are broken after a ','; FROM, TO and AT, or LIMIT and SAMPLE, share a line up to
-   * this length.
+   * Maximum width of a line. Longer lines are broken after a ','; FROM, TO and AT, or LIMIT and
+   * SAMPLE, share a line up to this width.
    */
   private static final int WIDTH = 100;
 
@@ -180,7 +180,10 @@ public final class Formatter {
     return queue.switchName().source() + ":" + queue.port().source();
   }
 
-  /** Leaves an invalid condition as written, since it is reported elsewhere. */
+  /**
+   * Returns a condition in canonical form. Leaves an invalid condition as written, since it is
+   * reported elsewhere.
+   */
   private static String condition(Ast.Condition condition) {
     return ParsedCondition.of(condition, new Errors())
         .map(parsed -> ConditionPrinter.text(parsed.tree()))

@@ -51,7 +51,7 @@ final class GroupConditions {
                     .ifPresent(tuples -> WhereReader.checkWithoutFields(tuples, errors)));
   }
 
-  /** Compiles groups that must meet a condition, by its aggregate and field. */
+  /** Compiles groups that must meet a condition, depending on its aggregate and field. */
   Optional<Processor.Builder> compile(Arguments arguments, Window window) {
     Ast.Word when = when(arguments);
     return ConditionReader.read(when, errors)

@@ -109,7 +109,10 @@ final class MatchReader {
     return side.isEmpty() || side.stream().anyMatch(a -> a.kind() == Ast.EndpointKind.ANY);
   }
 
-  /** Returns the end of a warning about a query for all hosts; nothing if the capture is local. */
+  /**
+   * Returns the end of a warning about a query for all hosts; empty if the inventory has no
+   * network.
+   */
   static String mirroringEverywhere(Inventory inventory) {
     return inventory.ports().isEmpty()
         ? ""

@@ -15,8 +15,8 @@ import java.util.stream.Collectors;
  */
 final class NamedQuery {
   /**
-   * Greater than any line number of a query's text, which has at most {@link Syntax#LONGEST}
-   * characters.
+   * Line number given to the first line of a named query: greater than any line number of a query's
+   * text, which has at most {@link Syntax#LONGEST} characters.
    */
   private static final int FIRST_LINE = 1_000_000;
 

@@ -99,7 +99,10 @@ final class PacketTriggers {
     conditions.put(processor, condition);
   }
 
-  /** Makes the monitor test a trigger on tuples. REQUIRES: {@link #obstacle} returns nothing. */
+  /**
+   * Makes the monitor test, on packets, a trigger whose condition is on tuples. REQUIRES: {@link
+   * #obstacle} returns nothing.
+   */
   void addMeasured(int number, Processor trigger) {
     add(number, PacketCondition.of(measure(trigger).orElseThrow(), trigger));
   }

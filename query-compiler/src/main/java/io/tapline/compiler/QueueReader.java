@@ -20,10 +20,13 @@ import java.util.Set;
  * inventory's network. Without a network, names refer to taps.
  */
 final class QueueReader {
-  /** A monitor has at most 64 taps (packet_io/base/tap.h), and a queue needs two. */
+  /**
+   * Maximum number of queues: a monitor has at most 64 taps (packet_io/base/tap.h), and a queue
+   * needs two.
+   */
   static final int MAX_QUEUES = 32;
 
-  /** Longest name of a tap's switch or port, in bytes (packet_io/base/tap.h). */
+  /** Maximum length of the name of a tap's switch or port, in bytes (packet_io/base/tap.h). */
   private static final int LONGEST_NAME = 24;
 
   private final PortNames ports;

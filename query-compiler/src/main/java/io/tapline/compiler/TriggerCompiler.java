@@ -235,7 +235,8 @@ public final class TriggerCompiler {
   }
 
   /**
-   * Returns true if a monitor has the time to test the trigger, or if the inventory does not tell.
+   * Returns true if a monitor has the time to test the trigger, or if the inventory does not state
+   * the monitor's traffic.
    */
   private boolean fits(PacketTrigger trigger) {
     return ownInventory

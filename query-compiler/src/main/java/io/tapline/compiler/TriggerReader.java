@@ -46,7 +46,8 @@ final class TriggerReader {
   /**
    * Reads when the trigger fires and how it clears.
    *
-   * @param threshold threshold of the condition, which clears it unless another is given
+   * @param threshold threshold of the condition, which also ends an alert unless another threshold
+   *     is given
    */
   private static Trigger.Builder values(Arguments arguments, double threshold, Errors errors) {
     Trigger.Builder trigger =

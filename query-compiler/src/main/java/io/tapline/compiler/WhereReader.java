@@ -43,8 +43,7 @@ final class WhereReader {
   }
 
   /**
-   * Parses WHERE; returns nothing if it is missing, or if it is invalid, which is reported as an
-   * error.
+   * Parses WHERE. Returns nothing if it is missing or, after reporting an error, if it is invalid.
    */
   static Optional<ParsedCondition> parse(Ast.Condition writtenCondition, Errors errors) {
     return Optional.ofNullable(writtenCondition)

@@ -258,7 +258,7 @@ class QueueQueryTest {
         .isEqualTo("AT is given twice");
   }
 
-  /** Names `at` were valid before the AT clause existed. */
+  /** The name {@code at} was valid before the AT clause existed. */
   @ParameterizedTest
   @ValueSource(
       strings = {

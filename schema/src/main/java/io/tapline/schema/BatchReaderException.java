@@ -9,7 +9,7 @@ public final class BatchReaderException extends Exception {
   public enum Reason {
     /** The bytes are not a tuple batch, or its columns contradict each other. */
     MALFORMED,
-    /** A layout newer or older than this reader. */
+    /** The layout is newer or older than the reader's. */
     UNKNOWN_FORMAT
   }
 

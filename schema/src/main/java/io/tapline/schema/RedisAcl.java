@@ -21,7 +21,7 @@ public final class RedisAcl {
 
   private RedisAcl() {}
 
-  /** Returns the name of a job user by its query. */
+  /** Returns the name of the Redis user for a query's job. */
   public static String jobUser(String query) {
     return JOB + query;
   }

@@ -7,7 +7,7 @@ import io.tapline.aggregates.Value;
 import java.io.DataInput;
 import java.io.DataOutput;
 
-/** The number of tuples, or of those with a value. */
+/** The number of tuples, or of tuples with a value. */
 public final class Count implements MergeableAggregate {
   @Override
   public String name() {

@@ -105,8 +105,8 @@ final class Hashes implements Accumulator<Hashes> {
   }
 
   /**
-   * Returns a lower bound if flows were sampled: the sampled flows may lack any number of distinct
-   * values.
+   * Returns the number of distinct values. If flows were sampled, it is only a lower bound, since
+   * the other flows may have other values.
    */
   @Override
   public Value result(Group context) {

@@ -4,7 +4,7 @@ import io.tapline.aggregates.Accumulators;
 import io.tapline.aggregates.Group;
 import io.tapline.aggregates.Value;
 
-/** The distribution of the values; its value is their mean. */
+/** The distribution of the values. The aggregate's value is their mean. */
 public final class Distribution extends SpreadAggregate {
   @Override
   public String name() {

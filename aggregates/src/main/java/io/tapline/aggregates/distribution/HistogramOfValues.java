@@ -4,7 +4,7 @@ import io.tapline.aggregates.Accumulators;
 import io.tapline.aggregates.Group;
 import io.tapline.aggregates.Value;
 
-/** A histogram of the values; its value is their number. */
+/** A histogram of the values. The aggregate's value is their number. */
 public final class HistogramOfValues extends SpreadAggregate {
   @Override
   public String name() {

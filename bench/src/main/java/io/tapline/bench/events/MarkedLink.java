@@ -19,7 +19,9 @@ final class MarkedLink implements AutoCloseable {
   private PrintWriter phases;
   private BufferedReader counts;
 
-  /** Removes the link if the program is interrupted, which skips {@link #close}. */
+  /**
+   * Shutdown hook that removes the link if the program is interrupted, which skips {@link #close}.
+   */
   private final Thread hook = new Thread(this::removeAtExit);
 
   private MarkedLink() {}

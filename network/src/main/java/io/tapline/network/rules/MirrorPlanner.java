@@ -17,7 +17,7 @@ import java.util.Set;
  * the list mirrors it, and the other makes an exception.
  */
 public final class MirrorPlanner {
-  /** TCP, UDP. */
+  /** The protocols with ports: TCP and UDP. */
   public static final Set<Integer> PORT_PROTOCOLS = Set.of(6, 17);
 
   /** The side whose edge switches mirror. */

@@ -10,7 +10,7 @@ import io.tapline.network.IpPrefix;
  * @param tenant tunnel ID; 0 for any
  * @param in the port through which packets enter the switch: its number, or the neighbour at the
  *     other end of its link; empty for any
- * @param out the port to which forwarding sends packets, named likewise; empty for any
+ * @param out the port to which forwarding sends packets, named in the same way; empty for any
  */
 public record RuleMatch(
     IpPrefix from,
@@ -29,7 +29,7 @@ public record RuleMatch(
   private static final int TENANT_BITS = 24;
 
   /**
-   * Numbers of fixed bits that ports count as: an input port has a 32-bit number, and an output
+   * Number of bits that a fixed port counts as: an input port has a 32-bit number, and an output
    * port stands for a 48-bit destination address.
    */
   private static final int IN_BITS = 32;

@@ -24,7 +24,9 @@ import java.util.TreeSet;
  * most specific one decides.
  */
 public final class RuleTable {
-  /** No known switch supports more rules, and computing more would take too long. */
+  /**
+   * Maximum number of rules. No known switch supports more, and computing more would take too long.
+   */
   public static final int MAX_RULES = 65_536;
 
   private static final Comparator<MirrorRule> ORDER =

@@ -22,8 +22,8 @@ import java.util.regex.Pattern;
  * </pre>
  *
  * <p>Scheme, host and port must match an entry. A host, or host and port, without a scheme stands
- * for http and https, at the scheme's default port if it names none. Without the section, no alerts
- * may be posted. Immutable.
+ * for http and https, at the scheme's default port if the entry names none. Without the section, no
+ * alerts may be posted. Immutable.
  *
  * @param entries allowed receivers; if empty, no alerts may be posted
  */

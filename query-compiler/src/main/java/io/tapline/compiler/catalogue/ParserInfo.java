@@ -10,7 +10,7 @@ import java.util.Optional;
  * @param mainFields fields that top-k ranks; empty if a query must name one
  * @param valueField default of by= for sums, averages…
  * @param duration the duration that diff uses, if the parser has one
- * @param intervalNs interval at which it emits; 0 if it emits on events
+ * @param intervalNs interval at which the parser emits tuples; 0 if it emits them on events
  * @param intervalArgument the argument that sets the interval, if queries can choose it
  * @param allTraffic whether its tuples are only correct if it sees all packets
  * @param queues whether it measures queues between taps

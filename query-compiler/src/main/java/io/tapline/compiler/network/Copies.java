@@ -32,7 +32,7 @@ record Copies(QueueCopies queues, TrafficCopies traffic) {
     return new Copies(queues.without(query), traffic.without(query));
   }
 
-  /** Returns the packets wanted at each switch, by its name. */
+  /** Returns the packets wanted at each switch, by switch name. */
   Map<String, List<Wanted>> wanted() {
     Map<String, List<Wanted>> wanted = new HashMap<>(queues.wanted());
     traffic

@@ -325,7 +325,7 @@ public record NetworkPlan(
         tables);
   }
 
-  /** Returns the ID of the monitor with a number. */
+  /** Returns the ID of the monitor with this number. */
   static String id(int monitor) {
     return "monitor-" + monitor;
   }

@@ -69,7 +69,7 @@ public final class NetworkState {
     return empty(network, SwitchPorts.NONE);
   }
 
-  /** Returns the state without queries of a network whose ports are known. */
+  /** Returns the state, without queries, of a network whose ports are known. */
   public static NetworkState empty(Network network, SwitchPorts ports) {
     Deployment nothing = Deployment.empty(network.topology(), Sizes.PAPER);
     return new NetworkState(network, nothing, Map.of(), Copies.none(ports), Map.of());
@@ -164,8 +164,8 @@ public final class NetworkState {
   }
 
   /**
-   * Adds a query, preferring the spare capacity of running processes. If both sides are named, the
-   * side that needs fewer processes or, if equal, less traffic mirrors.
+   * Adds a query, preferring the spare capacity of running processes. If both sides are named,
+   * mirrors at the side that needs fewer processes or, if equal, less traffic.
    *
    * @throws PlacementException if no host has room, or no host of the network matches
    * @throws TooManyRules if a switch has no room for the rules

@@ -71,7 +71,7 @@ final class QueueCopies {
   }
 
   /**
-   * Returns queues with the host that measures each, and their marks.
+   * Returns queues with the host that measures each, and the marks of its copies.
    *
    * @param hosts the hosts that have a monitor
    * @throws PlacementException if no host can see both sides of a queue
@@ -164,7 +164,7 @@ final class QueueCopies {
     return queue.toBuilder().setMark(mark).build();
   }
 
-  /** Returns the packets wanted at each switch, by its name. */
+  /** Returns the packets wanted at each switch, by switch name. */
   Map<String, List<Wanted>> wanted() {
     Map<String, List<Wanted>> wanted = new LinkedHashMap<>();
     queries.forEach(

@@ -15,7 +15,7 @@ public record Traffic(Vantage vantage, Map<String, String> collectors) {
 
   /** Packets that a switch copies. */
   public enum Vantage {
-    /** Packets that enter at ports to hosts, so that one switch copies each packet. */
+    /** Packets that enter from hosts, so that only one switch copies each packet. */
     EDGE,
     /** All packets that the switch forwards. */
     ALL

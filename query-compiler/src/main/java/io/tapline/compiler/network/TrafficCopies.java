@@ -22,7 +22,7 @@ import java.util.Optional;
  * </pre>
  *
  * <p>The rules of a switch never overlap, so each packet has one copy. With EDGE, copies of packets
- * between hosts of one switch do not name the port by which the packet leaves: that port also
+ * between hosts of one switch do not name the egress port: that port also
  * carries packets that are not copied here, so the copies do not show its load.
  */
 final class TrafficCopies {
@@ -99,7 +99,7 @@ final class TrafficCopies {
     return new TrafficCopies(ports, changed);
   }
 
-  /** Returns the packets wanted at each switch, by its name. */
+  /** Returns the packets wanted at each switch, by switch name. */
   Map<String, List<Wanted>> wanted() {
     Map<String, List<Wanted>> wanted = new LinkedHashMap<>();
     queries.forEach(

@@ -119,7 +119,8 @@ public record PacketCondition(
   }
 
   /**
-   * Returns the name of a value that can't be added up over the parts of a window, if it has one.
+   * Returns the name of a value that can't be added up over the parts of a window, if the condition
+   * compares one.
    */
   public Optional<String> unsummed() {
     return Stream.concat(when.stream(), clear.stream())

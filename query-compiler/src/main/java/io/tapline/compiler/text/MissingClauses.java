@@ -1,6 +1,6 @@
 package io.tapline.compiler.text;
 
-/** Reports missing clauses: a query needs PARSE, one of FROM and TO, and PROCESS. */
+/** Reports missing clauses: a query needs PARSE, at least one of FROM and TO, and PROCESS. */
 public final class MissingClauses {
   private MissingClauses() {}
 

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 
-/** Repeats the test in C++ and TypeScript. */
+/** Tests the same golden cases as C++ and TypeScript. */
 class ReadableTextTest {
   private static JsonNode golden() throws Exception {
     return new ObjectMapper()

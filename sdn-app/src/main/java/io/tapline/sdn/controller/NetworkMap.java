@@ -28,7 +28,7 @@ import java.util.TreeMap;
  * </pre>
  *
  * {@code monitor_ports} is needed only if a monitor's host is not directly behind a port of that
- * switch, or never sends.
+ * switch, or never sends packets.
  *
  * @param datapaths datapath IDs by switch; if there are any, the controller rejects other switches
  * @param addresses IPv4 addresses by host
@@ -106,7 +106,7 @@ public record NetworkMap(
     return mbit;
   }
 
-  /** Returns how switches copy all of their traffic. */
+  /** Returns the format in which switches copy all of their traffic. */
   public CopyFormat copyFormat() {
     Map<String, Integer> queues = new TreeMap<>();
     for (Map<String, MirrorPort> ports : monitorPorts.values()) {

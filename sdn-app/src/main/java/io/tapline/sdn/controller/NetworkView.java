@@ -111,8 +111,8 @@ final class NetworkView implements Ports {
   }
 
   /**
-   * Removes silent links, and switches that have been disconnected for long; returns true if there
-   * were any.
+   * Removes silent links, and switches that have been disconnected for a long time; returns true if
+   * there were any.
    */
   boolean expire() {
     Set<Long> excused = new HashSet<>();

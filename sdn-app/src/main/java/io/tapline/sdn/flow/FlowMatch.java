@@ -10,7 +10,7 @@ import io.tapline.network.rules.RuleMatch;
  * @param ethDst {@link #ANY_MAC} for any
  * @param ip null for any
  * @param tcpFlags {@link TcpFlags#ANY} unless {@code ip} has the protocol TCP
- * @param rest fields that only other owners' flows have, as text; empty for ours
+ * @param rest fields that only other owners' flows have, as text; empty for Tapline's flows
  */
 public record FlowMatch(
     int inPort, int ethType, long ethDst, RuleMatch ip, TcpFlags tcpFlags, String rest) {

@@ -13,11 +13,11 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * One spanning tree of shortest paths to each host, rooted there (PAST: Stephens et al., CoNEXT
- * 2012): a packet's destination address determines its route, and the trees of all hosts together
- * use all links. Among the neighbours closer to the root, a switch chooses the one with the highest
- * hash of neighbour and host. If a link fails, only the hosts reached over it are rerouted. A pure
- * function of its input.
+ * One spanning tree of shortest paths for each host, rooted at the host (PAST: Stephens et al.,
+ * CoNEXT 2012): a packet's destination address determines its route, and the trees of all hosts
+ * together use all links. Among the neighbours closer to the root, a switch chooses the one with
+ * the highest hash of neighbour and host. If a link fails, only the hosts reached over it are
+ * rerouted. A pure function of its input.
  */
 public final class Trees {
   /** A switch's port towards a host, and the number of switches behind that port. */
@@ -104,15 +104,15 @@ public final class Trees {
     return hops.getOrDefault(datapath, Map.of());
   }
 
-  /** Returns the far ends of a switch's links, by its ports. */
+  /** Returns the far ends of a switch's links, by port. */
   public Map<Integer, SwitchPort> links(long datapath) {
     return neighbours.getOrDefault(datapath, List.of()).stream()
         .collect(Collectors.toMap(Neighbour::port, Neighbour::entry));
   }
 
   /**
-   * Returns the ports that a packet leaves on its way to a host, in order; empty if there is no
-   * path.
+   * Returns the ports through which a packet leaves the switches on its way to a host, in order;
+   * empty if there is no path.
    */
   public List<SwitchPort> route(long source, long mac) {
     Host host = hosts.get(mac);

@@ -38,9 +38,9 @@ public interface PortLookup {
   SortedSet<Long> leaving(int port);
 
   /**
-   * Returns the Ethernet addresses to which packets go that enter through this port: those of the
-   * hosts to which the switch at the other end of the link forwards over it or, if a host is at the
-   * other end, of all hosts.
+   * Returns the destination Ethernet addresses of packets that enter through this port: those of
+   * the hosts to which the switch at the other end of the link forwards through it. If a host is at
+   * the other end, returns those of all hosts.
    */
   SortedSet<Long> entering(int port);
 }

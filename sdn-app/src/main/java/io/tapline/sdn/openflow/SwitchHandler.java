@@ -118,8 +118,8 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
   }
 
   /**
-   * Closes the connection if the handshake takes too long, or if the switch remains silent for too
-   * long, also after an echo request.
+   * Closes the connection if the handshake takes too long, or if the switch stays silent for too
+   * long, even after an echo request. Otherwise, disconnects a switch that is too slow to read.
    */
   void tick(ChannelHandlerContext context, long nowNs) {
     if (phase != Phase.READY) {

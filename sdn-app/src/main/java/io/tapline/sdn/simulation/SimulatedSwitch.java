@@ -43,7 +43,7 @@ final class SimulatedSwitch {
     return flows.size();
   }
 
-  /** Simulates a power loss. */
+  /** Drops all flows, as a power loss does. */
   void forgetFlows() {
     flows.clear();
   }

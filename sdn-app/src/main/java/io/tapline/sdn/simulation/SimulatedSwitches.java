@@ -132,7 +132,7 @@ public final class SimulatedSwitches implements AutoCloseable {
         });
   }
 
-  /** Simulates a power loss. REQUIRES: the switch is not connected. */
+  /** Drops all flows of a switch, as a power loss does. REQUIRES: the switch is not connected. */
   public void forgetFlows(int member) {
     onLoop(
         () -> {

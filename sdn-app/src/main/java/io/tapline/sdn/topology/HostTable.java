@@ -30,7 +30,7 @@ public final class HostTable {
   /** Time for the previous owner of an address to answer. */
   public static final long RESPONSE_NS = 1_000_000_000L;
 
-  /** A doubt that is not repeated within this time starts over. */
+  /** Time after which a doubt that is not repeated starts over. */
   private static final long MAX_VERIFICATION_NS = 10 * RESPONSE_NS;
 
   /** Verdict on a host's claim to an address. */
@@ -66,7 +66,7 @@ public final class HostTable {
   private final Places places = new Places(MAX_PER_PORT, MAX_PER_SWITCH);
   private final Claims claims = new Claims(10 * RESPONSE_NS);
 
-  /** Time at which the hosts of each port were first probed since a switch was suspected there. */
+  /** Time at which the hosts of each port were last probed because of a doubt. */
   private final Map<SwitchPort, Long> doubts = new HashMap<>();
 
   /**

@@ -14,7 +14,8 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
- * The test acts as the switch: it decides when a change is applied, and which flows are reported.
+ * Tests the state of a switch. The test acts as the switch: it decides when a change is applied,
+ * and which flows are reported.
  */
 class SwitchStateTest {
   private static final Flow FLOW =
