@@ -11,8 +11,8 @@ export type Properties = Handlers & { [attribute: string]: unknown };
 const SHOWN = new Set(["title", "aria-label", "placeholder"]);
 
 /**
- * Creates an element. Properties that begin with "on" are listeners; true becomes an empty attribute; false and
- * undefined are omitted.
+ * Creates an element. Properties whose names begin with "on" are listeners. The value true becomes an empty attribute;
+ * false, null and undefined are omitted.
  */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,

@@ -17,8 +17,8 @@ import java.util.function.Function;
  * in C++. It is in negation normal form, so unknown counts as false. Immutable: any thread may
  * evaluate it.
  *
- * <p>Evaluates by row or by column: a caller that knows a column's distinct values tests each once
- * and combines the rows of the leaves.
+ * <p>Evaluates by row or by column: a caller that knows a column's distinct values tests each value
+ * once and combines the rows of the leaves.
  */
 public final class ConditionProgram {
   /** The values of a row, by the numbers of the program's fields. */

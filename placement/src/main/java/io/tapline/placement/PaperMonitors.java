@@ -8,9 +8,9 @@ import java.util.random.RandomGenerator;
 
 /**
  * Algorithm 1 of NetAlytics (4.1): picks an edge switch that covers a flow, puts a monitor on its
- * least loaded host, and assigns flows of that switch to it until one does not fit; repeats until
- * every flow has a monitor. The paper does not say what happens if no host of the switch has room:
- * this implementation then skips the switch permanently.
+ * least loaded host, and assigns flows of that switch to it until one does not fit. This repeats
+ * until every flow has a monitor. The paper does not say what happens if no host of the switch has
+ * room: this implementation then skips the switch permanently.
  */
 final class PaperMonitors implements MonitorPlacer {
   /** The rule for picking the edge switch. */

@@ -8,10 +8,10 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * The output that remains after each aggregator has filled as many whole processors as it can, and
- * the ways in which aggregators can share processors for this remainder: merged as a whole, as in
- * {@link Clustering}, or poured in one after another and divided when a processor is full, within
- * each group or across the network.
+ * The output that remains after each aggregator has filled as many whole processors as it can.
+ * Aggregators can share processors for this remainder in two ways. Remainders are either merged as
+ * a whole, as in {@link Clustering}, or poured in one after another and divided when a processor is
+ * full, within each group or across the network.
  */
 final class Remainders {
   /** Argument of {@link #readers} instead of a number of processors: pours within each group. */

@@ -21,9 +21,9 @@ public record Sizes(
   /**
    * The paper's sizes (6.2): a monitor takes 10 Gb/s and emits a tenth; an aggregator with two
    * processors takes 1 Gb/s. The needs follow from the paper's abstract: 40 Gb/s took 4 monitoring
-   * cores, and 15 cores for the equivalent of 4 aggregators and 8 processors, so 1 and 1.25 CPUs; a
-   * monitor has a second CPU for its collector. Aggregators keep their logs in memory (6.1). A
-   * monitor uses a 10 Gb/s NIC completely.
+   * cores, and 15 cores for the equivalent of 4 aggregators and 8 processors. So a monitor needs 1
+   * CPU, and another for its collector; other processes need 1.25 CPUs. Aggregators keep their logs
+   * in memory (6.1). A monitor uses a 10 Gb/s NIC completely.
    */
   public static final Sizes PAPER =
       new Sizes(

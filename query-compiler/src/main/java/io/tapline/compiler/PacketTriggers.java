@@ -29,10 +29,10 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /**
- * Decides which triggers the monitor tests on packets: those of the parser {@code packets}, and
- * those whose windows are shorter than the interval of their parser's tuples, if the monitor can
- * compute the compared value. The stream job then reads the monitor's events, which are tuples of
- * the parser {@code trigger}, instead of the parser's own tuples.
+ * Decides which triggers the monitor tests on packets. These are the triggers on the parser {@code
+ * packets}, and triggers whose windows are shorter than the interval of their parser's tuples, if
+ * the monitor can compute the compared value. The stream job then reads the monitor's events, which
+ * are tuples of the parser {@code trigger}, instead of the parser's own tuples.
  */
 final class PacketTriggers {
   /** The parser whose tuples are the monitor's events. */

@@ -11,9 +11,10 @@ import java.util.regex.Pattern;
 
 /**
  * An http or https URL in its canonical spelling, so that alerts are posted to exactly the URL that
- * was checked: lower case, names in ASCII (IDNA) without a trailing dot, IPv4 addresses as four
- * decimal numbers, IPv6 as in RFC 5952. Rejects other spellings that some libraries accept as an
- * address (octal, hexadecimal, fewer numbers), user names and fragments.
+ * was checked. The spelling has lower case, names in ASCII (IDNA) without a trailing dot, IPv4
+ * addresses as four decimal numbers, and IPv6 addresses as in RFC 5952. Rejects other spellings
+ * that some libraries accept as an address (octal, hexadecimal, fewer numbers), user names and
+ * fragments.
  *
  * @param scheme http or https
  * @param host a name, an IPv4 address, or an IPv6 address without brackets

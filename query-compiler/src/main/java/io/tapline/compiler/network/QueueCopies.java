@@ -89,9 +89,10 @@ final class QueueCopies {
   }
 
   /**
-   * Returns the host nearest to both ends of the link, among those that copies of arrivals reach
-   * without waiting in the queue themselves: their switch is at least as near to this end as to the
-   * other. If several are equally near, returns the one that measures the fewest queues.
+   * Returns the host nearest to both ends of the link. Copies of arrivals must reach the host
+   * without waiting in the queue themselves, so its switch must be at least as near to this end as
+   * to the other. If several hosts are equally near, returns the one that measures the fewest
+   * queues.
    */
   private String host(Queue queue, Set<String> hosts) {
     String here = queue.getSwitchName();

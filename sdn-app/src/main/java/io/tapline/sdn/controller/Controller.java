@@ -37,8 +37,8 @@ import org.slf4j.LoggerFactory;
  * Tapline's OpenFlow controller. All its state is confined to one thread, that of {@link
  * OpenFlowServer}; any other thread may call its public methods.
  *
- * <p>It stores nothing on disk: after a restart it recovers its state from the switches' flows, and
- * leaves forwarding unchanged until links are discovered again.
+ * <p>The controller stores nothing on disk. After a restart, it recovers its state from the
+ * switches' flows, and leaves forwarding unchanged until links are discovered again.
  */
 public final class Controller implements NetworkAdapter {
   private static final Logger LOG = LoggerFactory.getLogger(Controller.class);

@@ -23,9 +23,9 @@ import org.apache.flink.util.Collector;
 
 /**
  * A job as a Flink expert would write it, over the same JSON as {@link TextbookJob} and with the
- * same results. It reuses objects and reads JSON token by token; each subtask sums one-second panes
- * before it sends anything over the network ({@link PaneSums}); and sliding windows are sums of
- * panes, maintained by adding one pane and subtracting another ({@link SlidingRanking}).
+ * same results. It reuses objects and reads JSON token by token. Each subtask sums one-second panes
+ * before it sends anything over the network ({@link PaneSums}). Sliding windows are sums of panes,
+ * maintained by adding one pane and subtracting another ({@link SlidingRanking}).
  */
 final class CompetentJob {
   static final long PANE_MS = 1_000;
