@@ -17,7 +17,7 @@ function axis(more: uPlot.Axis): uPlot.Axis {
   return { stroke: () => colour("--muted"), grid: { stroke: () => colour("--line"), width: 1 }, ticks: { show: false }, font, ...more };
 }
 
-/** Size of the lower axis, whose first label is below the last label of the other axis. */
+/** Size of the lower axis, with room for its first label below the last label of the other axis. */
 const BELOW = { size: 36, gap: 11 };
 
 /** A chart that fills its container's width and is redrawn when colours or names change. */

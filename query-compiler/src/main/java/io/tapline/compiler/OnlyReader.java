@@ -101,7 +101,10 @@ final class OnlyReader {
         .typed(parsedCondition.tree());
   }
 
-  /** Reports a trigger that the stream job can't narrow: the job narrows only values of a field. */
+  /**
+   * Reports a trigger that the stream job can't narrow: the job narrows only counts of tuples and
+   * values of a field.
+   */
   static void checkInJob(Processor trigger, Arguments arguments, Errors errors) {
     Value value = trigger.getValue();
     boolean isField = value.hasField() && !trigger.getAggregate().equals("DISTINCT");

@@ -172,7 +172,7 @@ final class SwitchState {
   }
 
   /**
-   * Replaces the flows with those that the switch reports.
+   * Handles the flows that the switch reports. They replace the known flows if they are current.
    *
    * @return true if they are current; false if changes were sent since they were requested
    */
