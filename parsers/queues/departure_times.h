@@ -73,13 +73,13 @@ class UsualDelay {
 class Pauses {
  public:
   // Returns the length of a pause that this stamp reveals, else 0.
-  int64_t observe(int64_t stamp_ns, int64_t late_ns, int64_t usual_ns) {
+  int64_t observe(int64_t stamp_ns, int64_t late_ns, int64_t usual_ns, int64_t packet_ns) {
     if (packets_++ == 0) begin_ns_ = stamp_ns;
     least_ns_ = std::min(least_ns_, late_ns);
     if (packets_ < kMinPackets || stamp_ns - begin_ns_ < 2 * usual_ns) return 0;
     const int64_t least_ns = least_ns_;
     restart();
-    return least_ns > usual_ns ? least_ns : 0;
+    return least_ns > usual_ns + 2 * packet_ns ? least_ns : 0;
   }
   // Starts again, because the next packet finds the queue empty.
   void restart() {
@@ -122,8 +122,10 @@ class DepartureTimes final : public MatchSink {
     corrected.arrival_ns = std::min(passage.arrival_ns, corrected.departure_ns);
     corrected.earliest_ns = std::min(passage.earliest_ns, corrected.departure_ns);
     corrected.latest_ns = std::min(passage.latest_ns, corrected.departure_ns);
-    sent_ns_ = corrected.departure_ns + transmission_ns(passage.bytes);
-    sent_ns_ += pauses_.observe(passage.departure_ns, passage.departure_ns - corrected.departure_ns, usual_.most_ns());
+    const int64_t packet_ns = transmission_ns(passage.bytes);
+    const int64_t late_ns = passage.departure_ns - corrected.departure_ns;
+    sent_ns_ = corrected.departure_ns + packet_ns +
+               pauses_.observe(passage.departure_ns, late_ns, usual_.most_ns(), packet_ns);
     corrected_ += corrected.departure_ns != passage.departure_ns;
     sink_->pass(corrected);
   }

@@ -35,7 +35,8 @@ class FourQueuesSoak {
         linkMbit, bothEnds ? "both ends" : "one end", FIRST_BURSTS, text(first), text(later));
     for (FourQueues.Queue queue : queues) {
       System.out.println(queue);
-      assertThat(queue.error(0.5)).as(queue.name()).isZero();
+      assertThat(queue.error(0.5)).as(queue.name()).isLessThanOrEqualTo(FourQueues.WIRE);
+      assertThat(queue.error(0.99)).as(queue.name()).isLessThanOrEqualTo(3L * FourQueues.WIRE);
       assertThat(queue.arrived() - queue.left()).as(queue.name()).isEqualTo(queue.dropped());
     }
     assertThat(FourQueues.quantile(later, 0.5)).isLessThan(TimeUnit.MILLISECONDS.toNanos(15));
