@@ -7,7 +7,9 @@ import java.util.Optional;
 public final class TokenChecks {
   private final Optional<TokenFile> tokens;
 
-  /** @param tokens the server's tokens; empty if the server needs none and permits everything */
+  /**
+   * @param tokens the server's tokens; empty if the server needs none and permits everything
+   */
   public TokenChecks(Optional<TokenFile> tokens) {
     this.tokens = tokens;
   }

@@ -22,8 +22,8 @@ import java.util.Optional;
  * </pre>
  *
  * <p>The rules of a switch never overlap, so each packet has one copy. With EDGE, copies of packets
- * between hosts of one switch do not name the egress port: that port also
- * carries packets that are not copied here, so the copies do not show its load.
+ * between hosts of one switch do not name the egress port: that port also carries packets that are
+ * not copied here, so the copies do not show its load.
  */
 final class TrafficCopies {
   private final SwitchPorts ports;

@@ -22,8 +22,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToLongFunction;
 
 /**
- * Announces routes to an observer: before switches change any, and after they have
- * confirmed the changes.
+ * Announces routes to an observer: before switches change any, and after they have confirmed the
+ * changes.
  *
  * <pre>
  *   announceChanges ──▶ confirmed ──▶ rounds of changes ──▶ announceResult

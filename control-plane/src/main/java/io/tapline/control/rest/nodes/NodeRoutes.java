@@ -68,7 +68,9 @@ public final class NodeRoutes {
     Json.answer(ctx, 200, json);
   }
 
-  /** @param copies packets mirrored to the host; null if they are not counted */
+  /**
+   * @param copies packets mirrored to the host; null if they are not counted
+   */
   private static ObjectNode agent(AgentState state, MirrorAccounting.Copies copies) {
     ObjectNode agent = Json.object();
     agent.put("agent", state.name());
