@@ -24,10 +24,10 @@ namespace tapline {
 namespace {
 
 std::atomic<bool> stop_requested{false};
-// A supervised process accepts signals only from this process; 0: from any process.
+// The only process from which a supervised process accepts signals; 0: any process.
 volatile sig_atomic_t supervisor_process = 0;
 
-// The first signal ends the run cleanly, the second one ends it immediately. Since a supervisor forwards its signals, a
+// The first signal ends the run cleanly, the second one ends it immediately. A supervisor forwards its signals, so a
 // signal that a terminal or a service manager sends to the whole group must not count twice.
 void on_signal(int signal, siginfo_t* info, void*) {
   if (supervisor_process != 0 && info->si_pid != supervisor_process) return;
@@ -40,7 +40,7 @@ void handle_signals() {
   action.sa_flags = SA_SIGINFO;
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
-  // Writing to a closed pipe must be a reported error, not a silent death.
+  // Writing to a closed pipe must be reported as an error instead of killing the process.
   signal(SIGPIPE, SIG_IGN);
 }
 
@@ -122,7 +122,7 @@ int act(CommandLine line, MessageReporter* reporter) {
       break;
     case CommandLine::Action::kRun:
       status = validate(line.config);
-      // Read only once: restarted workers inherit the secrets, even if the files have changed.
+      // Read only once: restarted workers inherit the secrets, even if the files have changed since.
       if (status.ok()) status = read_hash_keys(line.config.hash_key_file, &line.config.hash_keys);
       if (status.ok()) status = read_broker_login(line.config.broker_login_file, &line.config.broker_login);
       if (!status.ok()) break;

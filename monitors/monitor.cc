@@ -89,7 +89,7 @@ class Monitor {
     warn_of_polled_times();
     report_ready();
     Status status = run_lanes();
-    // Stop the port last: the other queues hold packets of its pool.
+    // The port is stopped last, because packets in the other queues belong to its pool.
     for (auto source = sources_.rbegin(); source != sources_.rend(); ++source) (*source)->stop();
     if (status.ok()) report();
     return status;
@@ -133,7 +133,7 @@ class Monitor {
     };
     auto made = make_parsers(parsers);
     for (auto& parser : made) parser->set_taps(parser->schema().queues ? taps_.names() : taps_.configured_names());
-    // The statistics are those of the whole process, so only one unit reports them.
+    // The statistics describe the whole process, so only one unit reports them.
     for (auto& parser : made) parser->set_routes(&routes_);
     for (auto& parser : made) parser->set_statistics(units_.empty() ? &statistics_ : nullptr);
     units_.push_back(std::make_unique<ParserUnit>(
@@ -148,7 +148,7 @@ class Monitor {
     return *units_.back();
   }
 
-  // If there is no controller, events reach only the output, as ordinary tuples.
+  // If there is no controller, events go only to the output, as ordinary tuples.
   EventRing* make_event_ring() {
     if (!config_.control) return nullptr;
     event_rings_.push_back(std::make_unique<EventRing>(kEventRingBytes, &bell_));
@@ -168,7 +168,7 @@ class Monitor {
     lanes_.push_back(std::make_unique<Lane>(options, queries_.specs, source, stage, accounts, &credits_, stop_));
   }
 
-  // Resumes LIMIT Np from its previous state.
+  // Restores the previous state of LIMIT Np.
   void reset_credits(uint32_t place) {
     const QuerySpec& spec = queries_.specs[place];
     uint64_t granted = spec.limit_packets.value_or(0), taken = spec.limit_spent;
@@ -196,7 +196,7 @@ class Monitor {
     if (page_ != nullptr) page_->phase.store(MonitorPage::Phase::kRunning);
   }
 
-  // A port fills its ring as soon as it starts, so its stages must exist by then; errors in a file should be found
+  // A port begins to fill its ring when it starts, so its stages must exist by then. Errors in a file should be found
   // before the wait for a broker.
   Status start() {
     Status status = live_ ? start_outputs() : start_sources();
@@ -280,7 +280,7 @@ class Monitor {
   std::vector<std::unique_ptr<PacketSource>> sources_;
   std::unique_ptr<HeaderTap> tap_;  // null if no node receives headers
   EventBell bell_;
-  std::vector<std::unique_ptr<EventRing>> event_rings_;  // a ring per unit, if there is a controller
+  std::vector<std::unique_ptr<EventRing>> event_rings_;  // one ring per unit, if there is a controller
   std::vector<EventSource> event_sources_;
   RouteFeed routes_;
   std::vector<std::unique_ptr<ParserUnit>> units_;

@@ -15,7 +15,7 @@ namespace tapline {
 Status run_monitor(const MonitorConfig& config, MessageReporter* reporter, std::atomic<bool>* stop,
                    MonitorPage* page = nullptr);
 
-// Reads plans and parsers, which --check does in addition to validate().
+// Reads the plans and looks up the parsers; --check does this in addition to validate().
 Status check_monitor(const MonitorConfig& config);
 
 }  // namespace tapline

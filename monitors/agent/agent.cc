@@ -18,19 +18,19 @@ using std::chrono::seconds;
 
 constexpr milliseconds kMinPoll{100};
 constexpr milliseconds kBetweenAttempts{500};
-// Statuses and plans are messages (schema/agent.proto).
+// Control planes of this protocol exchange statuses and plans as messages (schema/agent.proto), not as JSON.
 constexpr uint32_t kProtocol = 1;
-// The lease's duration until a control plane has specified one.
+// The lease's duration until a control plane specifies one.
 constexpr seconds kInitialLease{5};
-// The time that a starting control plane may take.
+// Time without a lease after which the agent reports it: a control plane may just be starting.
 constexpr seconds kTimeout{10};
 constexpr milliseconds kMaxMonitorPause{10'000};
-// A monitor that ran for this long did not fail because of its start options.
+// A monitor that ran for longer than this did not fail because of its start options.
 constexpr seconds kHealthy{30};
-// The time that queries may take to flush when the agent ends.
+// Maximum time that queries may take to flush when the agent ends.
 constexpr seconds kMaxShutdown{15};
 
-// Adds the monitor's interfaces, or its device without the parameters, and its taps of switches.
+// Adds the monitor's interfaces (or its device without parameters) and its switch taps.
 void add_input(const InputConfig& input, v1::AgentHello* hello) {
   std::string names;
   for (const Tap& tap : taps_of(input)) {
@@ -60,7 +60,7 @@ Agent::Agent(const AgentConfig& config, LeaseAccess access, std::vector<std::str
 
 Status Agent::run() {
   reporter_->ready();
-  // The interface may still appear; until then, the monitor of any query that is placed here fails.
+  // The interface may still appear; until then, the monitor fails for any query that is placed here.
   for (const Tap& tap : taps_of(input_of(config_))) {
     if (config_.vdev.empty() && if_nametoindex(tap.source.c_str()) == 0)
       reporter_->warning("there is no interface '" + tap.source + "' on this host; queries need it");
@@ -126,7 +126,7 @@ void Agent::lease_lost(const std::string& cause, Time now) {
   next_attempt_ = now + kBetweenAttempts;
 }
 
-// Warns once until there is a lease again. The agent retries twice a second.
+// Reports once, after kTimeout, that there is no lease. The agent retries twice a second.
 void Agent::not_taken(const std::string& server, const std::string& cause, Time now) {
   not_taken_[server] = cause;
   if (reported_no_lease_ || now < without_lease_since_ + kTimeout) return;
@@ -219,7 +219,7 @@ void Agent::read_monitor(Time now) {
   const bool lives = monitor_->read(&events);
   for (const v1::MonitorStatus& event : events) {
     assignments_.on_monitor_event(event);
-    // If there is no room for an event, the gap in the numbers reveals that.
+    // If there is no room for an event, a gap in the numbers reveals the loss.
     if (event.has_events()) events_.add(event.events());
     if (event.has_error()) monitor_failure_ = event.error();
     if (!event.has_ready()) continue;
@@ -253,14 +253,14 @@ void Agent::deliver() {
   for (const v1::MonitorCommand& command : out.monitor) {
     if (monitor_ != nullptr) monitor_->send(command);
   }
-  // Without a lease nothing is sent: the next hello reports the state.
+  // Without a lease, nothing is sent: the next hello reports the state.
   const bool has_lease = lease_ != nullptr && welcomed_;
   const bool takes_events = has_lease && deployment_.protocol() > 0;
   if (takes_events) events_.send([this](const v1::EventBatch& batch) { return lease_->try_send(batch); });
   std::vector<v1::MonitorStatus> unsent;
   for (v1::MonitorStatus& status : out.control_plane) {
     if (!has_lease) break;
-    // The end of a query is sent after its last event.
+    // A query's end is sent after its last event.
     if (takes_events && status.has_query_ended() && events_.has_unsent(status.query_ended().query())) {
       unsent.push_back(std::move(status));
     } else {

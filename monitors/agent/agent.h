@@ -59,13 +59,13 @@ class Agent {
   uint64_t lease_count_ = 0;
   size_t server_ = 0;
   bool welcomed_ = false;
-  // The time since which no control plane has accepted this host, the latest reason of each control plane, and true
-  // once this was reported.
+  // The time since which no control plane has accepted this host, each control plane's latest reason, and whether this
+  // was reported.
   Time without_lease_since_;
   std::map<std::string, std::string> not_taken_;
   bool reported_no_lease_ = false;
   Time next_attempt_{};
-  // The lease is lost if no message arrives by the first time; all queries end if there is no new lease by the second.
+  // The lease is lost if no message arrives by lease_until_; all queries end if there is no new lease by grace_until_.
   Time lease_until_{};
   Time grace_until_ = Time::max();
   v1::Welcome deployment_;
@@ -73,9 +73,9 @@ class Agent {
   EventOutbox events_;
   Assignments assignments_;
   std::unique_ptr<MonitorChild> monitor_;
-  // True while the monitor accepts commands and was not asked to end.
+  // True while the monitor accepts commands and has not been asked to end.
   bool monitor_ready_ = false;
-  // True once the monitor has accepted commands; and the error that it reported, if any.
+  // True once the monitor has accepted commands; then the error that it reported, if any.
   bool monitor_was_ready_ = false;
   v1::MonitorStatus::Failure monitor_failure_;
   uint32_t monitor_starts_ = 0;

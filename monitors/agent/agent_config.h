@@ -41,7 +41,7 @@ struct AgentConfig {
 
 ConfigTable table_of(AgentConfig* config);
 
-// The monitor's input.
+// Returns the monitor's input.
 InputConfig input_of(const AgentConfig& config);
 
 // Checks that involve several keys.
@@ -50,8 +50,8 @@ Status validate(const AgentConfig& config);
 // Fails if the monitor may not connect to the brokers that a control plane named.
 Status check_brokers(const AgentConfig& config, const std::string& brokers);
 
-// The monitor's command line, for the brokers that a control plane named. The child's first secret is the deployment's
-// keys; the second is its broker login, if it has one.
+// Returns the monitor's command line, for the brokers that a control plane named. The child's first secret is the
+// deployment's hash keys; its second one is its broker login, if it has one.
 std::vector<std::string> monitor_command(const AgentConfig& config, const std::string& brokers, bool logs_in);
 
 }  // namespace tapline

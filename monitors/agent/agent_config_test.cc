@@ -87,7 +87,7 @@ TEST(AgentConfigTest, BrokersBeyondLoopbackRequireTlsOrClear) {
   EXPECT_TRUE(check_brokers(config, "k:1").ok());
 }
 
-// True if two words follow each other on the monitor's command line.
+// Returns true if `value` follows `flag` on the monitor's command line.
 bool has(const AgentConfig& config, const std::string& flag, const std::string& value, bool logs_in = false) {
   const std::vector<std::string> words = monitor_command(config, "k:1", logs_in);
   const std::vector<std::string> wanted = {flag, value};

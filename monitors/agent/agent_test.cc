@@ -1,5 +1,5 @@
-// Tests the agent's output while no control plane accepts its host, and its reports about a monitor to control planes
-// of this and the previous version.
+// Tests the agent's output while no control plane accepts its host, and what it reports about a monitor to control
+// planes of this and the previous version.
 #include "monitors/agent/agent.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ std::string says(const std::string& interface, const std::string& text, std::chr
 }
 
 TEST(AgentTest, ReportsOnceThatNoControlPlaneAcceptsItsHost) {
-  // The agent makes a few more attempts.
+  // The agent retries a few times without another report.
   const std::string output_pipe = says("lo", kNotTaken, std::chrono::seconds(3));
   const size_t first = output_pipe.find(kNotTaken);
   EXPECT_NE(first, std::string::npos) << output_pipe;

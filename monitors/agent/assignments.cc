@@ -42,7 +42,7 @@ v1::MonitorStatus refused_triggers_event(const v1::TriggersCommand& command, con
   return event;
 }
 
-// The name of the query that an event concerns; empty if there is none.
+// Returns the name of the query that an event concerns, or an empty string.
 const std::string& query_of(const v1::MonitorStatus& event) {
   static const std::string none;
   switch (event.event_case()) {
@@ -71,7 +71,7 @@ Status plan_of(const v1::AssignCommand& command, v1::Plan* plan) {
     const auto parsed = google::protobuf::util::JsonStringToMessage(command.plan_json(), plan);
     if (!parsed.ok()) return Status::invalid("can't read the assignment's plan: " + std::string(parsed.message()));
   }
-  // The remaining 1 KiB holds the agent's additions and the command's frame.
+  // The remaining 1 KiB is for the agent's additions and the command's framing.
   const bool fits = plan->ByteSizeLong() + 1024 <= MessageSocket::kMaxMessageBytes;
   return fits ? Status() : Status::invalid("the assignment's plan is larger than 191 KiB");
 }
@@ -83,7 +83,7 @@ v1::MonitorStatus for_protocol(uint32_t protocol, v1::MonitorStatus status) {
   return status;
 }
 
-// Collects names first, since an action on one query may forget another that has ended.
+// Collects names first, since an action on one query may remove another one that has ended.
 template <typename Predicate>
 std::vector<std::string> Assignments::in(Predicate wanted) const {
   std::vector<std::string> names;
@@ -155,7 +155,7 @@ void Assignments::mirrored(const v1::MirroredCommand& command) {
     *outbox_.monitor.emplace_back().mutable_mirrored() = command;
 }
 
-// The monitor checks the triggers.
+// The monitor validates the triggers.
 void Assignments::change_triggers(const v1::TriggersCommand& command) {
   const auto it = places_.find(command.query());
   if (it == places_.end() || it->second.epoch != command.epoch()) {
@@ -177,14 +177,14 @@ void Assignments::send_triggers(const std::string& query, const Place& place) {
   }
 }
 
-// Sends the triggers to a process that replaces a crashed one, and has only the queries' plans.
+// Sends the triggers to a process that replaces a crashed one, since that process has only the queries' plans.
 void Assignments::resend_triggers() {
   for (const auto& [query, place] : places_) {
     if (place.state == State::kStarting || place.state == State::kRunning) send_triggers(query, place);
   }
 }
 
-// The monitor checks the routes and confirms them. If there is no monitor, no process uses earlier routes.
+// The monitor validates the routes and confirms them. If there is no monitor, no process uses earlier routes.
 void Assignments::change_routes(const v1::RoutesCommand& command) {
   if (!routes_.add(command)) return;
   if (monitor_ready_) {

@@ -19,15 +19,15 @@
 
 namespace tapline {
 
-// Converts a status to the form that a control plane of this protocol reads.
+// Converts a status to the form that a control plane with this protocol reads.
 v1::MonitorStatus for_protocol(uint32_t protocol, v1::MonitorStatus status);
 
 class Assignments {
  public:
-  // Beyond this many, unacknowledged ended queries are forgotten, in the order of their names.
+  // If there are more unacknowledged ended queries than this, the first by name are removed.
   static constexpr size_t kMaxEnded = 1024;
 
-  // The next actions, in order. The caller takes and clears them.
+  // The next actions, in order. The caller executes and clears them.
   struct Outbox {
     std::vector<v1::MonitorCommand> monitor;  // empty while there is no monitor
     std::vector<v1::MonitorStatus> control_plane;
@@ -36,24 +36,24 @@ class Assignments {
   // Returns false, and does nothing, for a term below the highest seen.
   bool execute(const v1::AgentCommand& command);
 
-  // Call these when the monitor accepts commands, no longer accepts any, or has ended.
+  // Must be called when the monitor accepts commands, no longer accepts any, or has ended.
   void monitor_ready();
   void monitor_stopping() { monitor_ready_ = false; }
   void on_monitor_exit(const std::string& cause);
-  // Call it when a monitor could not start. Refuses the queries that no monitor has run yet; the others wait for the
-  // next one.
+  // Must be called when a monitor could not start. Refuses the queries that no monitor has run yet; the others wait for
+  // the next monitor.
   void monitor_failed(const v1::MonitorStatus::Failure& failure);
-  // Handles an event of the monitor.
+  // Handles an event from the monitor.
   void on_monitor_event(const v1::MonitorStatus& event);
 
-  // Call it when there is no lease. Changes of routes are then missed, and the monitor must not infer ports by old
+  // Must be called when there is no lease. Route changes are then missed, and the monitor must not infer ports from old
   // routes.
   void forget_routes();
 
   // Ends all queries in order, or abandons them if the lease was not renewed within the grace period.
   void end_all(bool abandon = false);
 
-  // True if some query needs a monitor.
+  // Returns true if any query needs a monitor.
   bool needs_monitor() const;
   uint64_t term() const { return term_; }
   std::vector<v1::Assignment> list() const;
@@ -65,23 +65,23 @@ class Assignments {
     uint32_t epoch = 0;
     v1::Plan plan{};
     State state = State::kWaiting;
-    // True if it ends without an end of stream downstream.
+    // True if the query ends without an end of stream downstream.
     bool abandoned = false;
-    v1::MonitorStatus end{};  // the event that reported its end
+    v1::MonitorStatus end{};  // the event that reported the query's end
     // The part's share of LIMIT Np (schema/agent.proto): the largest number ever granted, and how many packets earlier
     // monitors may have taken.
     uint64_t granted = 0;
     uint64_t spent = 0;
-    // SAMPLE auto: what the pipeline can sustain, as last reported; 0: not reported. A restarted monitor must know it
-    // before its first packet, since switches may copy no more than that.
+    // SAMPLE auto: the rate that the pipeline can sustain, as last reported; 0: not reported. A restarted monitor must
+    // know it before its first packet, since switches may copy only that share.
     double limit = 0;
-    // True if switches have confirmed that they copy its packets.
+    // True if switches have confirmed that they copy the query's packets.
     bool mirrored = false;
-    // Replaces the plan's triggers.
+    // Replaces the triggers in the plan.
     TriggerSet triggers{};
-    // True if a monitor has run it, here or, according to its epoch, on another host.
+    // True if a monitor has run the query, here or (according to its epoch) on another host.
     bool ran = false;
-    // An assignment with a higher epoch, which starts once this one has ended.
+    // An assignment with a higher epoch, which starts once the current one has ended.
     std::optional<v1::Plan> next_plan{};
     uint32_t next_epoch = 0;
   };

@@ -1,4 +1,4 @@
-// Tests that routes of switches reach the monitor and its successor, and that each version is confirmed.
+// Tests that switch routes reach the monitor and its successor, and that each version is confirmed.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -25,7 +25,7 @@ v1::MonitorStatus answer(uint64_t version) {
 }
 
 struct AssignmentsRoutesTest : testing::Test {
-  // Returns the versions in the commands for the monitor.
+  // Returns the versions in the commands to the monitor.
   std::vector<uint64_t> to_monitor() {
     std::vector<uint64_t> versions;
     for (const v1::MonitorCommand& command : assignments.outbox().monitor) {
@@ -75,7 +75,7 @@ TEST_F(AssignmentsRoutesTest, APartIsNotConfirmed) {
   EXPECT_EQ(to_monitor(), (Versions{1, 1}));
 }
 
-// A monitor that is ending still parses packets with the routes that it has.
+// A monitor that is ending still uses its routes to parse packets.
 TEST_F(AssignmentsRoutesTest, AMonitorThatEndsConfirmsByItsExit) {
   assignments.monitor_ready();
   assignments.monitor_stopping();

@@ -44,7 +44,7 @@ v1::MonitorStatus refused(const std::string& query, const std::string& cause) {
   return event;
 }
 
-// Names a command, and includes the fields of a plan that these tests check.
+// Describes a command, including the plan fields that these tests check.
 std::string words(const v1::MonitorCommand& command) {
   if (command.has_assign()) {
     const v1::Plan& plan = command.assign().plan();
@@ -97,7 +97,7 @@ struct AssignmentsTest : testing::Test {
     assignments.outbox().control_plane.clear();
     return lines;
   }
-  // Makes a query run, with an empty outbox.
+  // Brings a query to kRunning, with an empty outbox.
   void running(const std::string& query, uint32_t epoch = 1) {
     assignments.monitor_ready();
     assignments.execute(assignment(query, epoch));
@@ -267,12 +267,12 @@ TEST_F(AssignmentsTest, AControlPlaneOfThePreviousVersionSendsPlansAsJson) {
   assign.mutable_assign()->set_plan_json(R"({"query":"q","epoch":1,"limit":{"packets":10,"leased":true}})");
   assignments.execute(assign);
   EXPECT_EQ(to_monitor(), Lines{"assign q 1 packets 10 spent 0"});
-  // It receives events as lines of JSON.
+  // A control plane with protocol 0 receives events as lines of JSON.
   EXPECT_EQ(for_protocol(0, added("q")).json(), R"({"event":"query_added","query":"q"})");
   EXPECT_EQ(for_protocol(1, added("q")).query_added().query(), "q");
 }
 
-// These are bytes that the control plane of the previous version wrote and read.
+// The bytes that the previous version's control plane wrote and read.
 TEST_F(AssignmentsTest, FieldsOfThePreviousVersionKeepTheirNumbers) {
   v1::AssignCommand command;
   ASSERT_TRUE(command.ParseFromString(std::string("\x0a\x02{}\x12\x01q\x18\x07", 9)));
@@ -373,8 +373,8 @@ TEST_F(AssignmentsTest, EndedQueriesAreBounded) {
   EXPECT_FALSE(assignments.needs_monitor());
 }
 
-// Regardless of the order of events, a monitor is never given a query that it already has, nor asked to end one that it
-// does not have.
+// Regardless of the order of events, the monitor is never given a query that it already has, nor asked to end one that
+// it does not have.
 TEST_F(AssignmentsTest, NeverContradictsTheMonitor) {
   for (uint32_t seed = 0; seed < 300; seed++) {
     std::mt19937 random(seed);

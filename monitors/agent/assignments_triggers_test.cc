@@ -1,4 +1,4 @@
-// Tests that triggers which the control plane changes reach the monitor and its successor.
+// Tests that trigger changes by the control plane reach the monitor and its successor.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -50,7 +50,7 @@ struct AssignmentsTriggersTest : testing::Test {
     assignments.outbox() = {};
   }
 
-  // Returns the triggers commands for the monitor, each of which fits into a message.
+  // Returns the triggers commands to the monitor, and expects each one to fit into a message.
   std::vector<v1::TriggersCommand> to_monitor() {
     std::vector<v1::TriggersCommand> commands;
     for (const v1::MonitorCommand& command : assignments.outbox().monitor) {

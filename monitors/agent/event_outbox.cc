@@ -22,7 +22,7 @@ bool EventOutbox::add(v1::EventBatch batch) {
   const bool fits = batch.count() == 0 || bytes_ + batch.ByteSizeLong() <= kMaxBytes;
   if (!fits) remove_events(&batch);
   Stream& stream = streams_[batch.query()];
-  // The last of several batches without events contains the numbers of all.
+  // The last of several batches without events contains the numbers of all of them.
   if (stream.sent < stream.batches.size() && is_superseded(stream.batches.back().batch, batch)) {
     bytes_ -= stream.batches.back().bytes;
     stream.batches.pop_back();
@@ -34,7 +34,7 @@ bool EventOutbox::add(v1::EventBatch batch) {
 }
 
 void EventOutbox::send(const std::function<bool(const v1::EventBatch& batch)>& send) {
-  size_t idle = 0;  // queries in a row that had nothing to send
+  size_t idle = 0;  // consecutive queries that had nothing to send
   for (auto next = streams_.upper_bound(last_sender_); idle < streams_.size(); ++next) {
     if (next == streams_.end()) next = streams_.begin();
     auto& [query, stream] = *next;

@@ -1,9 +1,9 @@
 // The events that a control plane has not acknowledged, by query.
 //
 // Sends each event once per lease: a control plane that takes over receives those that its predecessor did not
-// acknowledge, and recognizes duplicates by their numbers. Only a window of events is in flight at a time, which limits
-// the memory that a control plane with a slow log needs per agent. The memory is bounded: if there is no room for a
-// batch, only its numbers are kept, which show how many events are missing.
+// acknowledge, and recognizes duplicates by their numbers. Only a window of events is in flight at a time, which bounds
+// the memory per agent in a control plane whose log is slow. The memory is bounded: if there is no room for a batch,
+// only its numbers are kept, which show how many events are missing.
 #pragma once
 
 #include <cstddef>
@@ -24,16 +24,16 @@ class EventOutbox {
 
   // Returns false if there is no room for its events.
   bool add(v1::EventBatch batch);
-  // Sends what was not sent on this lease, in order for each query, until `send` returns false or the window is full.
-  // Queries take turns with one batch each, so a busy one does not keep the others waiting.
+  // Sends events that were not sent on this lease, in order for each query, until `send` returns false or the window is
+  // full. Queries take turns with one batch each, so a busy query does not delay the others.
   void send(const std::function<bool(const v1::EventBatch& batch)>& send);
-  // Begins a new lease, on which everything is sent again.
+  // Begins a new lease, on which all events are sent again.
   void resend();
-  // Drops the query's events of this incarnation of the monitor up to this number, exclusive, since the control plane
-  // has them or does not want them. Events of earlier incarnations are dropped, too.
+  // Drops the query's events of this incarnation of the monitor with numbers below `next`, since the control plane has
+  // them or does not want them. Also drops events of earlier incarnations.
   void acknowledge(const std::string& query, uint64_t incarnation, uint64_t next);
 
-  // True if some of the query's events were not sent on this lease.
+  // Returns true if some of the query's events were not sent on this lease.
   bool has_unsent(const std::string& query) const;
 
   size_t bytes() const { return bytes_; }
@@ -51,7 +51,7 @@ class EventOutbox {
   std::map<std::string, Stream> streams_;
   std::string last_sender_;  // the query whose batch was sent last
   size_t bytes_ = 0;
-  size_t under_way_ = 0;  // bytes that were sent on this lease and are not acknowledged
+  size_t under_way_ = 0;  // bytes sent on this lease and not yet acknowledged
 };
 
 }  // namespace tapline

@@ -48,7 +48,7 @@ TEST(EventOutbox, AnotherControlPlaneGetsUnacknowledgedEvents) {
   EventOutbox outbox;
   for (uint64_t first : {0, 2, 4}) outbox.add(batch_of("a", 1, first, 2));
   sent_of(&outbox);
-  outbox.acknowledge("a", 1, 3);  // in the middle of a batch: it is sent again
+  outbox.acknowledge("a", 1, 3);  // in the middle of a batch, which is therefore sent again
   outbox.resend();
   EXPECT_EQ(sent_of(&outbox), (Sent{"a 2", "a 4"}));
   outbox.acknowledge("a", 1, 6);

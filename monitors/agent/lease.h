@@ -1,8 +1,8 @@
 // One stream to a control plane, from its hello until it breaks.
 //
 // A reading thread connects, pushes received messages and finally the loss of the lease with its reason into the inbox;
-// a writing thread sends the messages that send() queued. Only the owner may call its functions. None of them blocks
-// but the destructor.
+// a writing thread sends the messages that send() queued. Only the owner may call the functions. Only the destructor
+// blocks.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -34,7 +34,8 @@ struct LeaseEvent {
 
 class Lease {
  public:
-  // Maximum number of unsent messages; the stream to a control plane that does not read them is broken.
+  // Maximum number of unsent messages. If the control plane does not read, so that more messages wait, the stream is
+  // broken.
   static constexpr size_t kMaxUnsent = 4096;
   // Number of unsent messages at which try_send() rejects events.
   static constexpr size_t kMaxUnsentEvents = 64;

@@ -1,5 +1,5 @@
-// The credentials by which an agent authenticates to control planes: TLS with a token, a certificate or both or, in a
-// separate network, neither.
+// The credentials with which an agent authenticates to control planes: TLS with a token, a certificate or both; or
+// none, in a separate network.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -13,11 +13,11 @@ namespace tapline {
 
 struct LeaseAccess {
   std::shared_ptr<grpc::ChannelCredentials> credentials;
-  // The value of the header "authorization"; empty if it is not sent.
+  // The value of the header "authorization"; if it is empty, the header is not sent.
   std::string authorization;
 };
 
-// Reads the files that the settings name. REQUIRES: the settings are valid.
+// Reads the files that the configuration names. REQUIRES: the configuration is valid.
 Status read_access(const AgentConfig& config, LeaseAccess* access);
 
 }  // namespace tapline

@@ -29,7 +29,7 @@ std::string help() {
          "Exit codes: 0 done, 1 failed, 2 wrong usage.\n";
 }
 
-// Reads the names of the parsers that the monitor provides, which also checks that it can be run.
+// Reads the names of the parsers that the monitor provides. This also checks that the monitor can be run.
 Status read_parsers(const std::string& monitor, std::vector<std::string>* names) {
   std::FILE* output = popen(("'" + monitor + "' --list-parsers").c_str(), "re");
   std::string text;

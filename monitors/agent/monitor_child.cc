@@ -61,7 +61,7 @@ Status MonitorChild::start(const std::vector<std::string>& command, const std::v
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, peer.number, STDIN_FILENO);
-  // This comes last, because the descriptors above may have these numbers and are no longer needed.
+  // This comes last: the numbers may belong to the descriptors above, which are no longer needed.
   for (size_t i = 0; i < files.size(); ++i) {
     posix_spawn_file_actions_adddup2(&actions, files[i].number, kFirstSecret + static_cast<int>(i));
   }

@@ -1,6 +1,6 @@
 // The process of this host's monitor. Its standard input is one end of a message socket, which carries commands to it
 // and events from it (schema/monitor.proto). The owner polls the other end; nothing blocks. The monitor receives
-// secrets as open files without a name. If this process dies, the monitor reads the end of its input and exits.
+// secrets as open files without a name. If the agent dies, the monitor reads the end of its input and exits.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ namespace tapline {
 
 class MonitorChild {
  public:
-  // The path of a secret by its index, for the child's command line, which all users of the host can read.
+  // Returns the path of a secret by its index, for the child's command line, which all users of the host can read.
   static std::string secret_file(size_t index);
 
   static Status start(const std::vector<std::string>& command, const std::vector<std::string>& secrets,
@@ -26,16 +26,16 @@ class MonitorChild {
   ~MonitorChild();
 
   int fd() const { return socket_.fd(); }
-  // True if the owner should also poll until it can write.
+  // Returns true if the owner should also poll for writability.
   bool has_unsent() const { return socket_.has_unsent(); }
 
   // Returns true if the command fits into one message.
   static bool fits(const v1::MonitorCommand& command);
-  // Kills the monitor if it has left so much unread that there is no room. REQUIRES: fits(command).
+  // Kills the monitor if it has left so many commands unread that there is no room. REQUIRES: fits(command).
   void send(const v1::MonitorCommand& command);
   void flush() { socket_.flush(); }
-  // Takes the events that have arrived; returns false once the monitor has ended and no more will arrive. Kills a
-  // monitor whose events can't be read or were lost, because its state is then unknown.
+  // Takes the events that have arrived. Returns false once the monitor has ended and no more events will arrive. Kills
+  // a monitor whose events can't be read or were lost, because its state is then unknown.
   bool read(std::vector<v1::MonitorStatus>* events);
   // Asks the monitor to flush and end.
   void stop();

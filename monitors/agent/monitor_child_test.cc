@@ -17,8 +17,8 @@ namespace {
 constexpr char kKey[] = "00112233445566778899aabbccddeeff";
 constexpr char kLogin[] = "web-1:a-password";
 
-// Stands in for the monitor: writes its command line, as other users see it, and twice the contents of its key file and
-// its login to a file in the same folder. Then reports `ready` (an event of two bytes).
+// Stands in for the monitor: writes its command line, as other users see it, then its key file's contents twice and its
+// login, to a file in the same folder. Then reports `ready` (an event of two bytes).
 constexpr char kTeller[] = R"(#!/bin/sh
 exec 2>"$0.told"
 tr '\0' ' ' </proc/$$/cmdline >&2
@@ -63,7 +63,7 @@ class MonitorChildTest : public ::testing::Test {
     return events;
   }
 
-  // Returns the lines that the monitor wrote.
+  // Returns the lines that the stand-in wrote.
   std::vector<std::string> lines_of_log() {
     const auto events = events_until(start().get(), "the monitor ended with exit code 0");
     EXPECT_EQ(events.size(), 1u);

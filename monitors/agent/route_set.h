@@ -1,4 +1,4 @@
-// The routes of switches, as the control plane last sent them (RoutesCommand), for the next monitor.
+// The switch routes that the control plane sent last (RoutesCommand), kept for the next monitor.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ class RouteSet {
  public:
   // Adds a command. Returns true if it completes a version, which replaces the earlier one.
   bool add(const v1::RoutesCommand& command);
-  // The commands of the latest version; none if there is no version.
+  // Returns the latest version's commands, or none if there is no version.
   const std::vector<v1::RoutesCommand>& commands() const { return commands_; }
   // Records that the monitor has confirmed this version.
   void confirmed(uint64_t version);
-  // Confirms the latest version in place of a monitor. Empty if it is already confirmed or there is none.
+  // Confirms the latest version in place of a monitor. Returns nullopt if it is already confirmed or there is none.
   std::optional<v1::MonitorStatus> confirm();
   void clear() { *this = {}; }
 

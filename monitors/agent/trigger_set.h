@@ -1,4 +1,4 @@
-// The triggers of an assignment, as the control plane last set them (TriggersCommand), for the next monitor.
+// An assignment's triggers, as the control plane last set them (TriggersCommand), kept for the next monitor.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace tapline {
 // Not thread-safe.
 class TriggerSet {
  public:
-  // Maximum bytes of triggers in a command, which leaves room for the rest of the message.
+  // Maximum size of the triggers in a command, which leaves room for the rest of the message.
   static constexpr size_t kMaxPartBytes = 128 << 10;
 
-  // Version of the set; 0: the set of the plan.
+  // Version of the set; 0: the triggers in the plan.
   uint64_t version() const { return version_; }
   // Applies a command. If the command does not fit the set, the error states why, and the set stays unchanged.
   Status change(const v1::TriggersCommand& command);
-  // The commands that give a monitor the whole set; none for version 0.
+  // Returns the commands that give a monitor the whole set, or none for version 0.
   std::vector<v1::TriggersCommand> commands(const std::string& query) const;
-  // Forgets a set that the monitor has refused.
+  // Drops a set that the monitor has refused.
   void clear();
 
  private:
@@ -31,7 +31,7 @@ class TriggerSet {
 
   uint64_t version_ = 0;
   Triggers triggers_;
-  // The version whose last part has not arrived; 0: none.
+  // The version that is being received; 0: none.
   uint64_t received_version_ = 0;
   Triggers received_;
 };

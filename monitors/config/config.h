@@ -17,18 +17,18 @@ namespace tapline {
 struct MonitorConfig : InputConfig {
   bool busy = false;
   std::string duplicates = "keep";
-  // For several taps: how long packets are remembered, and how many at a time, to count each packet once.
+  // With several taps: how long, and how many at a time, packets are remembered so that each is counted once.
   uint32_t view_horizon_ms = 1000;
   uint32_t view_packets = 1 << 20;
   uint32_t lanes = 1;
   std::vector<std::string> workers;
   uint32_t ring_packets = 4096;
 
-  // Processing: plans, or parsers applied to every packet.
+  // Processing: plans, or parsers that are applied to every packet.
   std::vector<std::string> parser;
   std::vector<std::string> plan;
   bool control = false;
-  // True if switches mark this monitor's copies of the queues that queries name.
+  // True if switches mark this monitor's copies from the queues that queries name.
   bool marked_copies = false;
   // The file with the routes of the switches that taps name.
   std::string routes;

@@ -1,4 +1,4 @@
-// The command line: the action, and settings that override those of a file.
+// The command line: an action, and settings that override those in a file.
 #pragma once
 
 #include <span>
@@ -16,8 +16,8 @@ struct CommandLine {
   MonitorConfig config;
 };
 
-// `arguments` excludes the program's name. --config is read first wherever it stands, so every flag overrides it; a
-// list given as flags replaces the file's list.
+// `arguments` excludes the program's name. --config is read first, regardless of its position, so every flag overrides
+// it. A list given by flags replaces the file's list.
 Status parse_command_line(std::span<const std::string> arguments, CommandLine* command_line);
 
 std::string help_text();

@@ -1,4 +1,4 @@
-// Reads a monitor's commands: messages of a message socket, or lines of JSON from any other descriptor.
+// Reads a monitor's commands: messages from a message socket, or lines of JSON from any other descriptor.
 #pragma once
 
 #include <string>
@@ -16,15 +16,15 @@ class CommandReader {
   // A command, or the reason why it can't be read.
   using Command = Result<v1::MonitorCommand>;
 
-  // A plan is a few kilobytes.
+  // Longer lines end the input. A plan is a few kilobytes.
   static constexpr size_t kMaxLineBytes = 1 << 20;
 
   // Reads from a descriptor that the caller still owns.
   explicit CommandReader(int fd) : socket_(fd), is_socket_(MessageSocket::is(fd)) {}
 
   int fd() const { return socket_.fd(); }
-  // Appends the commands that have arrived. Returns false at the end of the input; a line beyond the bound also ends
-  // it. Call it when the descriptor is readable.
+  // Appends the commands that have arrived. Returns false at the end of the input; a line longer than kMaxLineBytes
+  // also ends it. Must be called when the descriptor is readable.
   bool read(std::vector<Command>* commands);
 
  private:

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64_t kLookEveryNs = 50 * kNsPerMs;
 constexpr int64_t kLookOftenNs = 2 * kNsPerMs;
-// Pause between two batches under load: without it, nearly every event would cost its lane the system call that wakes
-// this thread, and each small batch wakes five threads on its way to a client.
+// Pause between two batches under load. Without it, nearly every event would cost its lane the system call that wakes
+// this thread, and each small batch would wake five threads on its way to a client.
 constexpr int64_t kBatchEveryNs = 500 * kNsPerUs;
 
 timespec duration_of(int64_t ns) { return {ns / kNsPerSecond, ns % kNsPerSecond}; }
@@ -75,7 +75,7 @@ bool ControlChannel::wait() {
   return inputs[0].revents != 0;
 }
 
-// Returns true if there may be more.
+// Returns false at the end of the input.
 bool ControlChannel::read_more() {
   std::vector<CommandReader::Command> commands;
   const bool has_more = reader_.read(&commands);

@@ -3,7 +3,7 @@
 //
 //   assign       →  query_added, once every lane takes packets for it; or query_refused
 //   end          →  query_ended, once everything is sent; with `abandon`, without an end of stream
-//   limit        →  limited, if the query is sampled by port, else no event; for SAMPLE auto, from the next second on
+//   limit        →  limited, if the query is sampled by port, else no event; for SAMPLE auto, as of the next second
 //   credit       →  credits, repeated when more is needed
 //   mirrored        (no event)
 //   copies_lost     (no event)
@@ -42,13 +42,14 @@ class QueryControl {
   virtual Status limit_query(const std::string& name, double rate) = 0;
   // Sets the total number of packets that the query may take. A missing query is not an error.
   virtual Status credit_query(const std::string& name, uint64_t packets, uint64_t version) = 0;
-  // Records that switches copy all of its packets from now on. A missing query is not an error.
+  // Records that switches now copy all of the query's packets. A missing query is not an error.
   virtual Status confirm_copies(const std::string& name) = 0;
-  // Records how many packets of the link were lost in transit since the process began. Ignored for another incarnation.
+  // Records how many of the link's packets were lost in transit since the process began. Ignored for another
+  // incarnation.
   virtual Status lose_copies(uint64_t incarnation, uint64_t packets) = 0;
   // Changes the triggers of a query, and reports when they take effect or why they are refused.
   virtual void change_triggers(const v1::TriggersCommand& command) = 0;
-  // Replaces the routes of switches, and reports the version in force or why it is refused.
+  // Replaces the switch routes, and reports the version in force or why it is refused.
   virtual void change_routes(const v1::RoutesCommand& command) = 0;
   // Called at least every tenth of a second. Reports queries that have ended and triggers that have taken effect.
   // Returns true if it should be called again within milliseconds.

@@ -1,4 +1,4 @@
-// Tests valid and invalid commands, as messages and as lines, and the end of the controller.
+// Tests valid and invalid commands, as messages and as lines, and a controller that disconnects.
 #include "monitors/control/control_channel.h"
 
 #include <gtest/gtest.h>
@@ -99,7 +99,7 @@ struct ControlChannelTest : testing::Test {
     for (const int end : ends) close(end);
   }
 
-  // Waits for the next event of the monitor.
+  // Waits for the monitor's next event.
   v1::MonitorStatus await(MessageSocket* agent) {
     v1::MonitorStatus event;
     pollfd readable = {agent->fd(), POLLIN, 0};
@@ -136,7 +136,7 @@ TEST_F(ControlChannelTest, AnUnreadableMessageIsRejectedAndTheNextOneIsExecuted)
   const ControlChannel channel(ends[0], &bell, &notes, &reporter, &stop);
   MessageSocket agent(ends[1]);
   const std::string malformed = "\xff\xff", oversized(MessageSocket::kMaxMessageBytes + 1, 'x');
-  // A command of a later version.
+  // a command from a later version
   const std::string unknown = "\xfa\x3f\x01x";
   for (const std::string& raw : {malformed, oversized, unknown}) {
     ASSERT_EQ(send(ends[1], raw.data(), raw.size(), 0), static_cast<ssize_t>(raw.size()));

@@ -16,7 +16,7 @@
 namespace tapline {
 namespace {
 
-// Lanes check their inbox at each poll, at most a millisecond apart.
+// Lanes check their inbox at each poll, and polls are at most a millisecond apart.
 constexpr useconds_t kResponsePauseUs = 200;
 
 }  // namespace
@@ -149,8 +149,8 @@ Status LiveQueries::credit_query(const std::string& name, uint64_t packets, uint
   if (slot < 0) return {};
   const auto place = static_cast<uint32_t>(slot);
   if (!queries_->specs[place].limit_leased) return Status::invalid("query '" + name + "' has no leased limit");
-  // Write the page first if the grant grows, and last if it shrinks: a process that takes over must never have more
-  // than was granted.
+  // The page is written first if the grant grows, and last if it shrinks: a process that takes over must never have
+  // more than was granted.
   if (page_ != nullptr) page_->granted[place] = std::max(packets, credits_->granted(place));
   credits_->grant(place, packets);
   if (page_ != nullptr) page_->granted[place] = credits_->granted(place);

@@ -1,7 +1,7 @@
-// Adds queries to the running lanes of a monitor, and ends them, on a separate thread.
+// Adds queries to a monitor's running lanes, and ends them, on a separate thread.
 //
 // A slot goes through: free → written and prepared → added to each lane, which confirms → ends → done in each lane →
-// accounted for → free. Only look() frees slots.
+// reported with its accounting → free. Only look() frees slots.
 #pragma once
 
 #include <array>
@@ -25,9 +25,9 @@ namespace tapline {
 
 class LiveQueries final : public QueryControl {
  public:
-  // All arguments outlive this object. The lanes are running, with the queries in the slots that are `taken`.
-  // `polled_times` belong to their sources. If `page` is not null, plans are recorded there for a process that takes
-  // over from this one.
+  // All arguments outlive this object. The lanes are running, with the queries in the `taken` slots. `polled_times`
+  // belong to the lanes' sources. If `page` is not null, plans are recorded there for a process that takes over from
+  // this one.
   LiveQueries(std::string monitor_id, uint64_t incarnation, const ThreadLayout& layout, MonitorTaps* taps,
               Queries* queries, PacketCredits* credits, std::span<const std::unique_ptr<Lane>> lanes,
               std::span<const std::unique_ptr<ParserUnit>> units, bool polled_times, MonitorPage* page,
@@ -74,7 +74,7 @@ class LiveQueries final : public QueryControl {
   struct Lease {
     uint64_t version = 0;
     uint64_t last_grant = 0;  // packets left at the last grant
-    // The values below are those last reported.
+    // the values that were last reported
     bool reported = false;
     uint64_t left = 0;
     uint64_t refused = 0;

@@ -8,7 +8,7 @@
 namespace tapline {
 namespace {
 
-// Port numbers are 16 bits; a larger one becomes 0, which no route may have.
+// Port numbers are 16 bits; a larger number becomes 0, which no route may have.
 uint16_t port_of(uint32_t number) { return static_cast<uint16_t>(number <= UINT16_MAX ? number : 0); }
 
 RouteTable table_of(const v1::RoutesCommand& command) {

@@ -1,4 +1,4 @@
-// Replaces the routes that parsers of a running monitor use (RoutesCommand in schema/monitor.proto).
+// Replaces the routes that a running monitor's parsers use (RoutesCommand in schema/monitor.proto).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class LiveRoutes {
   // `feed` outlives this object, and no other component publishes to it.
   explicit LiveRoutes(RouteFeed* feed) : feed_(feed) {}
 
-  // Executes a command that arrived at this time (wall clock). Returns the result once a version is complete: the
+  // Executes a command that arrived at this time (wall clock). Returns a result once a version is complete: either the
   // version is in force, or it was refused and no routes are in force.
   std::optional<v1::MonitorStatus::Routes> change(const v1::RoutesCommand& command, int64_t now_ns);
 

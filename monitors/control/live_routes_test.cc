@@ -29,7 +29,7 @@ v1::RoutesCommand routes(uint64_t version, uint32_t port, bool changing = false,
 }
 
 struct LiveRoutesTest : testing::Test {
-  // The inferred port of a copy that was captured at this time; 0 if unknown.
+  // Returns the port inferred for a copy that was captured at this time, or 0 if it is unknown.
   int port_at(int64_t time_ns, uint64_t mac = kHost) {
     const Routes* current = feed.current();
     if (current == nullptr || current->of("s1") == nullptr) return 0;
@@ -69,7 +69,7 @@ TEST_F(LiveRoutesTest, AVersionMayComeInParts) {
   EXPECT_EQ(answer->count(), 2u);
   EXPECT_EQ(port_at(2 * kNow), 3);
   EXPECT_EQ(port_at(2 * kNow, kHost + 1), 4);
-  // Parts of a version that another one replaced are dropped.
+  // Parts of a version are dropped when a newer version replaces it.
   first.set_version(2);
   live.change(first, kNow);
   EXPECT_EQ(live.change(routes(3, 5, false, kHost + 1), kNow)->count(), 1u);
@@ -106,7 +106,8 @@ int64_t cpu_ns() {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
-// Each part of a version takes work only for its own routes, even the last part: the thread forwards events in between.
+// Each part of a version takes time only in proportion to its own routes, even the last part: the thread forwards
+// events in between.
 TEST_F(LiveRoutesTest, NoPartOfALargeVersionTakesLong) {
   constexpr uint64_t kRoutes = 100'000, kInPart = 4096;
   for (uint64_t version = 1; version <= 3; ++version) {

@@ -4,9 +4,9 @@
 //                                          ▲                                                      │
 //                                          └────────── a later version waits until then ──────────┘
 //
-// Preparing thousands of triggers takes a tenth of a second, in which events must not wait, so a thread does it. Only
-// one version at a time is prepared or given to the lanes. Of the versions that arrive meanwhile, only the latest is
-// used.
+// Preparing thousands of triggers takes a tenth of a second. Events must not wait for that, so another thread does it.
+// Only one version at a time is prepared or given to the lanes. Of the versions that arrive in the meantime, only the
+// latest is used.
 #pragma once
 
 #include <cstdint>
@@ -26,18 +26,18 @@ namespace tapline {
 // Not thread-safe.
 class LiveTriggers {
  public:
-  // `query` is the query's name. The plan's triggers are version 0, which commands can only replace as a whole.
+  // `query` is the query's name. The plan's triggers are version 0, which a command can replace only as a whole.
   LiveTriggers(std::string query, std::shared_ptr<trigger::SharedTriggers> shared)
       : query_(std::move(query)), shared_(std::move(shared)) {}
 
   // Executes a command. If the command is refused, the error states why, and the triggers stay unchanged.
   Status change(const v1::TriggersCommand& command);
-  // Continues the work. Returns a report when a version counts on all lanes, or was refused.
+  // Continues the work. Returns a report once a version counts on all lanes or is refused.
   std::optional<v1::MonitorStatus::Triggers> look();
-  // True if some version has neither taken effect nor been refused.
+  // Returns true if some version has neither taken effect nor been refused.
   bool is_busy() const { return latest_.version != counting_.version; }
 
-  // The response to a command that is refused.
+  // Returns the response to a command that is refused.
   static v1::MonitorStatus::Triggers refusal(const v1::TriggersCommand& command, const Status& status);
 
  private:
@@ -58,11 +58,11 @@ class LiveTriggers {
 
   std::string query_;
   std::shared_ptr<trigger::SharedTriggers> shared_;
-  Version counting_;  // as last reported
+  Version counting_;  // the version that was last reported
   Version next_;      // the version that is being prepared or was given to the lanes
   Version latest_;
   std::optional<Version> received_;     // the version whose last part has not arrived
-  std::future<std::string> preparing_;  // the reason why next_ is refused; an empty string if it is not
+  std::future<std::string> preparing_;  // the reason why next_ is refused; empty if it is not
 };
 
 }  // namespace tapline

@@ -1,4 +1,4 @@
-// Tests commands that change the triggers of a query while its only lane counts.
+// Tests commands that change a query's triggers while its only lane is counting.
 #include "monitors/control/live_triggers.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kMs = 1'000'000;
 using Report = v1::MonitorStatus::Triggers;
 
-// A trigger that is true in each window of 10 ms with more than this number of packets.
+// Returns a trigger that is true in each window of 10 ms with more than `count` packets.
 v1::PacketTrigger packets_above(uint32_t number, double count = 0) {
   v1::PacketTrigger message;
   message.set_processor(number);
@@ -54,7 +54,7 @@ v1::TriggersCommand change_of(uint64_t base, uint64_t version, const std::vector
 struct LiveTriggersTest : testing::Test, trigger::EventSink {
   void on_event(const trigger::Event& event) override { of_window.insert(event.trigger); }
 
-  // Counts a packet and ends its window. Returns the triggers that were true in it.
+  // Counts a packet and ends its window. Returns the triggers that were true in the window.
   std::set<uint64_t> next_window() {
     of_window.clear();
     Sample sample;
@@ -124,7 +124,7 @@ TEST_F(LiveTriggersTest, ASetMayComeInParts) {
   EXPECT_FALSE(live.is_busy());
   ASSERT_TRUE(live.change(second).ok());
   EXPECT_EQ(await().count(), 3u);
-  // An unfinished set has no effect.
+  // A set whose last part has not arrived has no effect.
   v1::TriggersCommand part = change_of(1, 2, {4}, {1});
   part.set_more(true);
   ASSERT_TRUE(live.change(part).ok());
@@ -133,7 +133,7 @@ TEST_F(LiveTriggersTest, ASetMayComeInParts) {
   EXPECT_EQ(next_window(), (std::set<uint64_t>{1, 3, 5}));
 }
 
-// While one version is being prepared, only the latest complete version that arrives is prepared next.
+// Of the complete versions that arrive while another one is being prepared, only the latest is prepared next.
 TEST_F(LiveTriggersTest, VersionsInQuickSuccessionAreSkipped) {
   ASSERT_TRUE(live.change(all_of(1, {1})).ok());
   for (uint32_t version = 2; version < 40; ++version) {
@@ -169,7 +169,7 @@ TEST_F(LiveTriggersTest, ErrorsNameWhatIsWrongAndChangeNothing) {
   EXPECT_EQ(next_window(), (std::set<uint64_t>{1, 2}));
 }
 
-// Some errors are found only when the program is prepared. The previous version then continues, and can be changed.
+// Some errors are found only when the program is prepared. The previous version then stays in force and can be changed.
 TEST_F(LiveTriggersTest, AVersionThatCanNotBePreparedIsRefused) {
   ASSERT_TRUE(live.change(all_of(1, {1})).ok());
   EXPECT_EQ(await().version(), 1u);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kLastWordMs = 1000;
 
-// Strings of a message are UTF-8; other bytes become replacement characters.
+// Strings in a message must be UTF-8; other bytes become replacement characters.
 std::string utf8(const std::string& text) {
   using nlohmann::json;
   return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
@@ -44,7 +44,7 @@ void MessageReporter::send(const v1::MonitorStatus& event) {
   const std::lock_guard lock(mutex_);
   socket_->flush();
   if (is_replaced_by_the_next(event) && socket_->has_unsent()) return;
-  // Waits until there is room for more than this report, since otherwise the next event would be lost again.
+  // Waits until there is room for more than this report; otherwise the next event would be lost, too.
   if (lost_ > 0 && socket_->is_half_empty()) {
     v1::MonitorStatus gap;
     gap.mutable_events_lost()->set_events(lost_);

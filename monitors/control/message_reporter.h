@@ -1,9 +1,9 @@
-// Reports the events of a monitor (schema/monitor.proto): as messages to the agent that started it, as lines of JSON to
+// Reports a monitor's events (schema/monitor.proto): as messages to the agent that started it, as lines of JSON to
 // programs, or as text to people. Never called from the packet path.
 //
-// Reporting to an agent never blocks. While the agent does not read, events wait in a bounded queue; progress and
-// arrivals do not wait, since the next report replaces them. Events for which there is no room are counted, and
-// reported as `events_lost` once there is room. Safe to call from several threads. After a fork each process makes its
+// Reporting to an agent never blocks. While the agent does not read, events wait in a bounded queue. Progress and
+// arrivals are not queued, since the next report replaces them. Events for which there is no room are counted, and
+// reported as `events_lost` once there is room. Safe to call from several threads. After a fork, each process makes its
 // own reporter.
 #pragma once
 
@@ -20,8 +20,8 @@ namespace tapline {
 
 class MessageReporter final : public Reporter {
  public:
-  // Reports to the agent at `socket` if that is a message socket, else to standard error in this format. The caller
-  // owns the socket.
+  // Reports to the agent if `socket` is a message socket, else to standard error in this format. The caller owns the
+  // socket.
   MessageReporter(int socket, Format format);
   // Gives the agent a second to take the queued messages.
   ~MessageReporter() override;
@@ -30,7 +30,7 @@ class MessageReporter final : public Reporter {
   void warning(const std::string& message) override;
   void error(const Status& status) override;
   // Reports that a new process took over from one that died: the number of restarts so far, and the time since the
-  // death was noticed.
+  // death was detected.
   void restarted(uint32_t restarts, int64_t took_ms);
   // `fraction` is the completed share of the input, if known.
   void progress(uint64_t packets, uint64_t bytes, std::optional<double> fraction);
@@ -41,9 +41,9 @@ class MessageReporter final : public Reporter {
   void limited(const std::string& query, double rate);
   void triggers(v1::MonitorStatus::Triggers response);
   void routes(v1::MonitorStatus::Routes answer);
-  // Reports the packets of all queries that arrived from the start of the process up to `until_ns`.
+  // Reports the number of packets, over all queries, that arrived from the start of the process up to `until_ns`.
   void copies(uint64_t incarnation, uint64_t packets, int64_t until_ns);
-  // Reports events of a query (schema/event.proto), to an agent only. Returns false if they are lost because the
+  // Reports a query's events (schema/event.proto), to an agent only. Returns false if they are lost because the
   // remaining room is reserved for statuses.
   bool events(const v1::EventBatch& batch);
   // Reports the accounting of the whole run. `summary` has several lines, for people.

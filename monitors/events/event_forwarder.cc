@@ -58,7 +58,7 @@ bool EventForwarder::forward() {
   return has_more;
 }
 
-// Returns the schema's index in the list, which is short.
+// Returns the schema's index in the list. The search is linear, since the list is short.
 uint32_t EventForwarder::index_of(const Schema& schema, Stream* stream) {
   const auto it = std::find(stream->schemas.begin(), stream->schemas.end(), &schema);
   const auto index = static_cast<uint32_t>(it - stream->schemas.begin());
@@ -103,7 +103,7 @@ void EventForwarder::flush(uint32_t query, bool is_last) {
   batch.set_query(spec.name);
   batch.set_monitor(spec.monitor.empty() ? monitor_ : spec.monitor);
   batch.set_incarnation(incarnation_);
-  // Lost events take the numbers before those of this batch.
+  // Lost events take the numbers that precede those in this batch.
   const uint64_t lost = lost_in_rings(query);
   stream.sent += lost - std::exchange(stream.lost, lost);
   batch.set_first(stream.sent);

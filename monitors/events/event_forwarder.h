@@ -1,4 +1,5 @@
-// Collects the events of all parsing threads, numbers them by query, and forwards them in batches. One thread uses it.
+// Collects the events from all parsing threads, numbers them per query, and forwards them in batches. Used by one
+// thread.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@
 
 namespace tapline {
 
-// The ring of one parsing thread, and the parsers to which its parser numbers refer.
+// A parsing thread's ring, and the parsers to which its parser numbers refer.
 struct EventSource {
   EventRing* ring = nullptr;
   std::vector<const Schema*> schemas = {};
@@ -26,23 +27,23 @@ class EventForwarder {
   // Takes a batch; returns false if there is no room for it and its events are lost.
   using Send = std::function<bool(const v1::EventBatch& batch)>;
 
-  // `sources` and the query slots outlive it. `monitor` names the process in queries whose plan names no part.
+  // `sources` and the query slots outlive this object. `monitor` names the process in queries whose plan names no part.
   EventForwarder(std::vector<EventSource> sources, std::span<const QuerySpec> queries, std::string monitor,
                  uint64_t incarnation, Send send);
 
-  // Forwards waiting events, up to a bound that keeps the caller responsive, and the number of lost ones. Returns
-  // true if there may be more.
+  // Forwards waiting events, up to a bound that keeps the caller responsive, and reports lost ones. Returns true if
+  // there may be more.
   bool forward();
-  // Forwards the remaining events of a query, and their total number. Its slot may then be reused. REQUIRES: the
-  // query's lanes are done.
+  // Forwards a query's remaining events and their total number. Its slot may then be reused. REQUIRES: the query's
+  // lanes are done.
   void end_query(uint32_t query);
 
  private:
   struct Stream {
-    uint64_t sent = 0;  // events that have a number, including lost ones
-    uint64_t lost = 0;  // the rings' count when it was last read
+    uint64_t sent = 0;  // events numbered so far, including lost ones
+    uint64_t lost = 0;  // the number of lost events when the rings were last read
     v1::EventList list = {};
-    std::vector<const Schema*> schemas = {};  // the schemas of the list, in its order
+    std::vector<const Schema*> schemas = {};  // the schemas in the batch's list, in the same order
     size_t bytes = 0;
   };
 
@@ -57,8 +58,9 @@ class EventForwarder {
   uint64_t incarnation_;
   Send send_;
   std::array<Stream, kMaxQueries> streams_;
-  uint64_t filled_ = 0;   // bits of the queries whose batch is not empty
-  uint64_t refused_ = 0;  // bits of the queries whose last batch had no room; their next one is sent even if empty
+  uint64_t filled_ = 0;  // bits of the queries whose batch is not empty
+  uint64_t refused_ =
+      0;  // bits of the queries whose last batch found no room; their next batch is sent even if it is empty
 };
 
 }  // namespace tapline

@@ -10,7 +10,7 @@ namespace tapline {
 namespace {
 
 constexpr size_t kAlignment = 8;
-// The first word of a skipped part at the end of the ring, which contains no record.
+// First word of the skipped part at the end of the ring, which contains no record.
 constexpr uint64_t kFiller = uint64_t{1} << 63;
 
 size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
@@ -19,7 +19,7 @@ size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kA
 
 // A record's header, followed by its values, then by the bytes of their strings.
 struct EventRing::Record {
-  uint64_t bytes;  // size of the record with all that follows, aligned
+  uint64_t bytes;  // size of the record including its values and strings, aligned
   uint32_t query;
   uint16_t parser;
   uint16_t values;
@@ -29,7 +29,7 @@ struct EventRing::Record {
 
 namespace {
 
-// A stored value. For a string it is the length, since the bytes are stored separately.
+// A stored value. A string is stored as its length; its bytes follow the values.
 struct StoredValue {
   uint8_t type;
   uint8_t present;

@@ -1,8 +1,8 @@
 // A bounded queue of events from one parsing thread to the monitor's control thread.
 //
 // The parsing thread never waits and, unless the control thread sleeps, makes no system call. If there is no room for
-// an event, it is counted for its query and dropped. Records lie one after another in a ring of bytes; a record is
-// never split: if it does not fit at the end of the ring, that part is skipped.
+// an event, it is counted for its query and dropped. Records are contiguous in a ring of bytes. A record is never
+// split: if it does not fit at the end of the ring, the end is skipped.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace tapline {
 
-// An event as the control thread reads it. Its strings are valid until EventRing::pop().
+// An event as the control thread reads it. The event's strings are valid until EventRing::pop().
 struct RingEvent {
   uint32_t query = 0;
   uint32_t parser = 0;
@@ -30,17 +30,17 @@ class EventRing {
   static constexpr size_t kQueries = 64;
   static constexpr size_t kMaxValues = 64;
 
-  // `bytes` is a power of two. A record takes at most an eighth of it. `bell` outlives the ring.
+  // `bytes` is a power of two. A record can take at most an eighth of it. `bell` outlives the ring.
   EventRing(size_t bytes, EventBell* bell);
 
-  // Parsing thread: adds an event of a query, with the values as the query's stream contains them.
+  // Parsing thread: adds an event of a query, with the same values as in the query's stream.
   void push(uint32_t query, uint32_t parser, const TupleHeader& header, std::span<const Value> values);
 
-  // Control thread: the oldest event; false if there is none.
+  // Control thread: reads the oldest event. Returns false if there is none.
   bool front(RingEvent* event);
   void pop();
 
-  // Any thread: the number of this query's events, since the start, for which there was no room.
+  // Any thread: the number of this query's events since the start that found no room.
   uint64_t lost(uint32_t query) const { return lost_[query].load(std::memory_order_acquire); }
 
  private:

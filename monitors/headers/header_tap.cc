@@ -39,7 +39,7 @@ class HeaderTap::TappedSource final : public PacketSource {
   }
 
   Losses read_losses() override { return source_->read_losses(); }
-  // The lane reads the losses of one tap; the node receives those of all taps.
+  // The lane reads one tap's losses; the node receives those of all taps.
   Losses read_losses(uint8_t tap) override {
     const Losses losses = source_->read_losses(tap);
     multilog::HeaderCapture* const capture = used_.load(std::memory_order_relaxed);
@@ -59,8 +59,8 @@ class HeaderTap::TappedSource final : public PacketSource {
   std::optional<int64_t> idle_time_ns() const override { return source_->idle_time_ns(); }
   std::optional<double> fraction() const override { return source_->fraction(); }
 
-  // Called on the tap's thread. Takes effect with the next burst; if it is null, waits until the lane no longer uses
-  // the previous capture.
+  // Called on the tap's thread. Takes effect with the next burst. If `capture` is null, waits until the lane no longer
+  // uses the previous one.
   void want(multilog::HeaderCapture* capture) {
     wanted_.store(capture);
     if (capture != nullptr) return;
@@ -73,7 +73,7 @@ class HeaderTap::TappedSource final : public PacketSource {
     used_.store(nullptr, std::memory_order_release);
   }
 
-  // Publishes the capture before its first use, then checks that it is still wanted: want() sets wanted_ before it
+  // Publishes the capture before its first use, then checks that it is still wanted. want() sets wanted_ before it
   // reads used_, so one of the two threads sees the other's store. This needs sequential consistency.
   void change_capture() {
     leave_capture();
@@ -93,7 +93,7 @@ class HeaderTap::TappedSource final : public PacketSource {
   std::atomic<multilog::HeaderCapture*> used_{nullptr};
   std::atomic<bool> over_{false};
   uint64_t missed_ = 0;                  // packets that passed without a node
-  std::array<Losses, kMaxTaps> losses_;  // by tap, as already reported to a node
+  std::array<Losses, kMaxTaps> losses_;  // by tap, as last reported to a node
 };
 
 HeaderTap::HeaderTap(std::string directory, const HashKey& hash_key, std::vector<Tap> taps,

@@ -1,7 +1,7 @@
 // Feeds the headers of all packets that the lanes poll to a MultiLog node in another process
 // (multilog/headers/header_feed.h). Wraps each lane's source in one that also writes rows.
 //
-//   source ─▶ tapped source ─▶ lane        a thread looks for the node and its settings ten times a second
+//   source ─▶ tapped source ─▶ lane        a thread checks the node and its settings ten times a second
 //                  └▶ HeaderCapture ═ring═▶ node
 //
 // While there is no node, the tap counts the packets that pass and reports them to the next node.
@@ -26,10 +26,10 @@ class HeaderTap {
   // Wraps the sources in place; they outlive the tap. Calls `warn` whenever the warning for the user changes.
   HeaderTap(std::string directory, const HashKey& hash_key, std::vector<Tap> taps,
             std::function<void(const std::string&)> warn, std::vector<std::unique_ptr<PacketSource>>* sources);
-  // REQUIRES: no lane is polling any more.
+  // REQUIRES: all lanes have stopped polling.
   ~HeaderTap();
 
-  // Joins the node if it is present, and keeps looking for it.
+  // Joins the node if it is present, and keeps checking for it.
   void start();
 
  private:

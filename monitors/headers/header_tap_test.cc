@@ -104,7 +104,7 @@ TEST_F(HeaderTapTest, PacketsThatPassWithoutANodeAreCounted) {
   EXPECT_EQ(warnings_, 0);
 }
 
-// Otherwise the lane would write to memory that the tap has freed.
+// If the tap freed the capture, the lane would write to freed memory.
 TEST_F(HeaderTapTest, TheTapKeepsACaptureThatALaneHasBegunToUse) {
   auto node = open({.rings = 2});
   stepped_[0]->on_live = [&] {

@@ -62,7 +62,7 @@ Worker* DispatchStage::choose(Route& route, const Packet& packet) {
   const auto count = static_cast<uint32_t>(workers.size());
   if (count == 1) return workers[0].get();
   if (!route.group->by_flow) return workers[route.next++ % count].get();
-  // The connection table uses the low half of the hash.
+  // Uses the high half of the hash, because the connection table uses the low half.
   return workers[(packet.flow_hash >> 32) * count >> 32].get();
 }
 
@@ -97,7 +97,7 @@ bool DispatchStage::wants_all_views() const {
 void DispatchStage::drop(const Packet& packet) {
   for (uint32_t query : SetBits(packet.queries)) {
     Accounting& account = (*accounts_)[query];
-    // This view has not been counted; another view of the packet is counted instead.
+    // This view of the packet was not counted; another view is.
     if (!queries_[query].match.counts(packet)) {
       account.lose_packets(index_of(Drop::kWorkerRingFull), 1);
       continue;
@@ -123,7 +123,7 @@ void DispatchStage::publish() {
   for (Worker* worker : workers_) worker->packets().publish();
 }
 
-// If the source does not retain its bytes, they become invalid after this burst.
+// Waits until the workers have processed this burst, whose bytes become invalid if the source does not retain them.
 void DispatchStage::await_drained() {
   for (Worker* worker : workers_) {
     while (!worker->packets().drained() && !worker->stopped()) std::this_thread::yield();
@@ -163,7 +163,7 @@ void DispatchStage::advance(int64_t now_ns) {
   const bool second_passed = sent_time_ns_ == INT64_MIN || now_ns / kNsPerSecond > sent_time_ns_ / kNsPerSecond;
   now_ns_ = std::max(now_ns_, now_ns);
   if (!second_passed) return;
-  // Sends the counts of the past second before time moves on: windows end at whole seconds.
+  // Sends the past second's counts before time advances: windows end at whole seconds.
   send_accounts(active_);
   send_to_all({.kind = WorkerCommand::Kind::kAdvance, .time_ns = now_ns_});
   sent_time_ns_ = now_ns_;

@@ -1,5 +1,5 @@
-// Pipeline mode (NetAlytics section 5.1). The receiving lane hands each packet to the workers whose parsers want it,
-// without copying its bytes, through one ring per worker.
+// Pipeline mode (NetAlytics section 5.1). Through one ring per worker, the receiving lane passes each packet to the
+// workers whose parsers want it, without copying its bytes.
 //
 //                             ┌─ ring ─▶ worker 0 ─┐ group "http_get", by flow
 //   lane: poll, decode, match ┼─ ring ─▶ worker 1 ─┘
@@ -7,7 +7,7 @@
 //
 // Within a group, a flow always goes to the same worker; if none of the group's parsers follows flows, packets are
 // distributed round-robin. A packet enters the rings of all groups that want it or, if one is full, none of them: a
-// live capture then counts the packet as dropped for its queries, and a capture file waits.
+// live capture then counts the packet as dropped for its queries; a capture file waits.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ struct WorkerGroup {
 
 class DispatchStage final : public PacketStage {
  public:
-  // `queries` are the query slots; the lane counts into `accounts`. The stage passes the lane's counts for a query to
-  // the first worker that serves it. All arguments outlive the stage; `source` is that of the lane.
+  // `queries` are the query slots. The lane counts into `accounts`, and the stage passes its counts for a query to the
+  // first worker that serves it. All arguments outlive the stage; `source` is the lane's source.
   DispatchStage(std::span<const QuerySpec> queries, std::vector<WorkerGroup> groups, PacketSource* source,
                 QueryAccounts* accounts);
   ~DispatchStage() override;
@@ -49,7 +49,7 @@ class DispatchStage final : public PacketStage {
   bool wants_all_views() const override;
   void advance(int64_t now_ns) override;
   void begin_end(uint64_t queries) override;
-  // The workers send the ends.
+  // The workers send the ends, so there is nothing to continue.
   bool continue_end() override { return true; }
   uint64_t done(uint64_t queries) const override;
   OutputStats backlog() const override;
@@ -91,8 +91,8 @@ class DispatchStage final : public PacketStage {
   uint64_t active_ = 0;
   int64_t now_ns_ = INT64_MIN;        // packet time
   int64_t sent_time_ns_ = INT64_MIN;  // packet time last sent to the workers
-  int64_t sent_at_ns_ = 0;            // monotonic
-  int64_t accounts_sent_at_ns_ = 0;   // monotonic
+  int64_t sent_at_ns_ = 0;            // monotonic time
+  int64_t accounts_sent_at_ns_ = 0;   // monotonic time
   bool finished_ = false;
 };
 

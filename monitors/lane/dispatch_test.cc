@@ -99,7 +99,7 @@ class SharedSink final : public NullSink {
   AllBatches* sent_;
 };
 
-// Makes connections of `requests` GETs each, with interleaved packets.
+// Makes connections with `requests` GETs each, and interleaves their packets.
 std::vector<Timed> traffic(uint32_t connections, uint32_t requests) {
   std::vector<std::vector<Bytes>> frames(connections);
   for (uint32_t i = 0; i < connections; ++i) {
@@ -327,7 +327,7 @@ TEST(DispatchTest, ALiveCaptureDropsAndCountsPacketsWhenRingsAreFull) {
   source.stay_live = true;
   LaneFixture rig({{.name = "web", .parsers = {"http_get", "tcp_conn_time"}}});
   source.stop_at_end = &rig.stop;
-  // Rings are smaller than a burst, so a part of each burst does not fit.
+  // Rings are smaller than a burst, so some packets of each burst do not fit.
   rig.run(source, {{{"http_get"}, 1}, {{"tcp_conn_time"}, 1}}, 32);
   const Accounting& sum = rig.sums[0];
   EXPECT_EQ(rig.lane_accounting.received, 200u * (5 + 80));

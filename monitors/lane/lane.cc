@@ -15,7 +15,7 @@ namespace {
 
 // Reading a port's losses costs system calls.
 constexpr int64_t kReadLossesEveryNs = 100'000'000;
-// This limit exceeds the number of packets that any queue holds.
+// No queue holds more packets, so this many polls drain it.
 constexpr int kMaxPollsBehind = 4096;
 
 }  // namespace
@@ -55,7 +55,7 @@ void Lane::add(uint32_t query) {
   gate_.set_sampling_rate(query, sampling_rate(query));
 }
 
-// The minimum of the query's own rate, the rate this lane can sustain, and the rate the pipeline can sustain.
+// Returns the minimum of the query's own rate, the rate this lane can sustain, and the rate the pipeline can sustain.
 double Lane::sampling_rate(uint32_t query) const {
   return std::min({queries_[query].sampling_rate, applied_limit_, pipeline_limits_[query]});
 }
@@ -66,7 +66,7 @@ void Lane::begin_to_watch(int64_t time_ns) {
   }
 }
 
-// The first confirmation counts: a control plane that takes over sends another one.
+// The first confirmation counts; a control plane that takes over sends another one.
 void Lane::mirrored(uint32_t query) {
   const uint64_t bit = uint64_t{1} << query;
   if ((unconfirmed_ & gate_.active() & bit) != 0) stage_->set_watched_since(query, wall_ns());
@@ -114,13 +114,13 @@ void Lane::enter() {
   if (!options_.page->restarted()) return;
   progress_.done.store(page_->done, std::memory_order_relaxed);
   if (options_.page->clock_start_ns != INT64_MIN) start_clock(options_.page->clock_start_ns);
-  // The crashed process's memory of packet views is lost, so up to all packets that have passed are forgotten.
+  // The crashed process's record of packet views is lost, so up to all packets that have passed are forgotten.
   if (views_) {
     uint64_t passed = 0;
     for (const TapAccounting& tap : taps_) passed += tap.passed;
     accounting_.forgotten_views += std::min(passed, views_->capacity());
   }
-  // For the packets that a file source skips, losses were already counted.
+  // For packets that a file source skips, losses were already counted.
   if (source_->live()) return;
   losses_ = source_->read_losses();
   for (uint8_t tap = 0; tap < taps_seen_.size(); ++tap)
@@ -193,8 +193,8 @@ size_t Lane::process_all(std::span<const RawPacket> packets) {
   return packets.size();
 }
 
-// If every query wants all packets of a connection or none, the engine consumes undecoded packets that no parser has to
-// see. Returns how many packets of the burst are done.
+// Lets the engine consume undecoded packets that no parser has to see, if every query wants either all packets of a
+// connection or none. Returns how many packets of the burst are done.
 size_t Lane::process_some(std::span<const RawPacket> packets) {
   // Duplicates and repeated views can only be detected among decoded packets.
   if (duplicates_ || views_ || any_marked(packets)) return process_all(packets);
@@ -249,8 +249,8 @@ void Lane::process_one(const RawPacket& raw) {
   if (gate_.satisfied() != 0) end_queries(gate_.satisfied());
 }
 
-// Counts a frame that is not a whole packet. Returns true if it is a fragment that completes a datagram, which replaces
-// *packet.
+// Counts a frame that is not a whole packet. Returns true if it is a fragment that completes a datagram; *packet is
+// then the datagram.
 bool Lane::complete_packet(DecodeOutcome outcome, TapAccounting* tap, Packet* packet) {
   if (outcome == DecodeOutcome::kFragment) {
     ++tap->passed;
@@ -263,7 +263,7 @@ bool Lane::complete_packet(DecodeOutcome outcome, TapAccounting* tap, Packet* pa
   return outcome == DecodeOutcome::kOk;
 }
 
-// Replaces *packet with the datagram that it completes, and returns that datagram's outcome, or kFragment if it
+// Replaces *packet with the datagram that it completes. Returns the datagram's outcome, or kFragment if *packet
 // completes none. In a tunnel, a datagram may itself contain a fragment of another datagram.
 DecodeOutcome Lane::reassemble(Packet* packet) {
   DecodeOutcome outcome = DecodeOutcome::kFragment;
@@ -282,8 +282,8 @@ bool Lane::any_marked(std::span<const RawPacket> packets) const {
          std::any_of(packets.begin(), packets.end(), [this](const RawPacket& packet) { return is_marked(packet); });
 }
 
-// The first view of a packet decides how the packet is counted. A marked copy of a queue is always a further view of a
-// packet that is counted elsewhere.
+// Returns true for all views of a packet but the first, which decides how the packet is counted. A marked copy from a
+// queue is always a further view of a packet that is counted elsewhere.
 bool Lane::is_repeated_view(DecodeOutcome outcome, Packet* packet) {
   if (outcome != DecodeOutcome::kOk && outcome != DecodeOutcome::kFragment) return false;
   if (packet->tap < options_.first_marked_tap && !views_->is_repeated(*packet)) return false;
@@ -302,14 +302,14 @@ bool Lane::is_duplicate(DecodeOutcome outcome, const Packet& packet) {
   if (!duplicates_->is_copy(packet)) return false;
   ++accounting_.lost[index_of(Drop::kDuplicate)];
   ++taps_[packet.tap].lost[index_of(Drop::kDuplicate)];
-  // The query of a fragment is unknown, and its datagram is counted only once.
+  // A fragment's query is unknown, and its datagram is counted only once.
   if (outcome == DecodeOutcome::kOk) gate_.refuse(packet, Drop::kDuplicate);
   return true;
 }
 
-// Passes on everything of the past seconds before the first packet of a new second is counted. Windows end at whole
-// seconds, so their completeness then covers just the packets before their end, regardless of the speed at which a file
-// is read.
+// Passes on all counts of the past seconds before the first packet of a new second is counted. Windows end at whole
+// seconds, so their completeness then covers exactly the packets before their end, regardless of the speed at which a
+// file is read.
 void Lane::close_second(int64_t time_ns) {
   int64_t second_ns = time_ns / kNsPerSecond * kNsPerSecond;
   bool is_first = next_second_ns_ == INT64_MIN;
@@ -328,7 +328,7 @@ void Lane::close_second(int64_t time_ns) {
 }
 
 // Applies the limit only between two seconds, when parsers that count per flow and second have emitted the counts at
-// the old rate, so that no window has two rates. A query with a fixed rate keeps it.
+// the old rate, so that each window has a single rate. A query with a fixed rate keeps it.
 void Lane::apply_sampling_limit() {
   if (sampling_limit_.rate() == applied_limit_ && !limits_changed_) return;
   applied_limit_ = sampling_limit_.rate();
@@ -369,7 +369,7 @@ void Lane::end_queries(uint64_t queries) {
 
 void Lane::continue_end() { end_under_way_ = !stage_->continue_end(); }
 
-// Ends queries whose duration is over by `time_ns`, each one at its last nanosecond.
+// Ends queries whose duration is over by `time_ns`, each at its last nanosecond.
 void Lane::expire_at(int64_t time_ns) {
   run_parsers();
   while (gate_.next_deadline_ns() <= time_ns && gate_.next_deadline_ns() != QueryGate::kNever) {
@@ -412,9 +412,9 @@ void Lane::count_absorbed(std::span<const RawPacket> packets, const Engine::Abso
 void Lane::tick() {
   const int64_t before_ns = std::exchange(now_ns_, monotonic_ns());
   if (end_under_way_) continue_end();
-  // Lost packets arrived after all packets that wait in a full queue, so the waiting ones are polled first. Otherwise
-  // the loss would be reported with earlier packets. A poll before a pause of the process proves nothing, so the next
-  // poll decides.
+  // Lost packets arrived after all packets that wait in a full queue, so the waiting packets are polled first.
+  // Otherwise the loss would be reported with earlier packets. A poll before a pause of the process proves nothing, so
+  // the next poll decides.
   if (now_ns_ - before_ns > kNsPerSecond) caught_up_ = false;
   if (losses_due_ && (caught_up_ || ++polls_behind_ >= kMaxPollsBehind)) {
     losses_due_ = false;

@@ -1,5 +1,5 @@
 // One polling thread. Takes bursts of packets from a source, decodes and matches them, and passes them to a stage that
-// parses them. A process may have several lanes; the only mutable state they share is the credits of LIMIT Np.
+// parses them. A process may have several lanes, which share no mutable state except the credits of LIMIT Np.
 #pragma once
 
 #include <array>
@@ -35,9 +35,9 @@ struct LaneOptions {
   bool drop_duplicates = false;
   // True if the lane keeps running without queries, since more may be added.
   bool stay = false;
-  // Number of the source's taps.
+  // Number of taps of the source.
   uint8_t taps = 1;
-  // Number of the first tap that shows copies of queues; only queries of these queues want them.
+  // Number of the first tap that shows copies from queues; only queries on these queues want the copies.
   uint8_t first_marked_tap = kMaxTaps;
   // If set, a packet that several taps show is counted once.
   std::optional<ViewOptions> views = {};
@@ -54,15 +54,16 @@ struct LaneProgress {
   std::atomic<uint64_t> bytes{0};
   // The completed share of the input; negative if unknown.
   std::atomic<double> fraction{-1};
-  // For live sources: the packets that arrived up to a point in time (wall clock). The count is complete, since no
+  // For live sources: the number of packets that arrived up to `until_ns` (wall clock). The count is complete, since no
   // packet was waiting at that time. The fields must be read together, hence under a mutex.
   struct Arrived {
     uint64_t packets = 0;
-    uint64_t not_ip = 0;  // received packets other than IP
+    uint64_t not_ip = 0;  // received packets that are not IP
     int64_t until_ns = 0;
   };
   Published<Arrived> arrived;
-  // Queries that have ended, for any reason, and left nothing behind in this lane: bits as in Packet::queries.
+  // Queries that have ended, for any reason, and left nothing behind in this lane, as bits like those in
+  // Packet::queries.
   std::atomic<uint64_t> done{0};
   // True if run() has returned, or will return without reading its inbox again.
   std::atomic<bool> over{false};
@@ -80,16 +81,16 @@ class Lane {
   // Adds and ends queries while run() is running.
   LaneInbox& inbox() { return inbox_; }
 
-  // Runs until the source ends, every query has reached its limit, or `stop` is set. Then flushes everything and sends
-  // the end of each query. Fails if the source or the output failed.
+  // Runs until the source ends, every query has reached its limit, or `stop` is set. Then flushes all output and sends
+  // each query's end. Fails if the source or the output failed.
   Status run();
 
   const LaneAccounting& accounting() const { return accounting_; }
   const LaneProgress& progress() const { return progress_; }
-  // Any thread: the accounting of at most a tenth of a second ago, or the final one.
+  // Any thread: the accounting as of at most a tenth of a second ago, or the final one.
   LaneAccounting published() const { return published_.get(); }
   std::vector<TapAccounting> published_taps() const { return published_taps_.get(); }
-  // The accounting of each tap. REQUIRES: run() has returned.
+  // Returns each tap's accounting. REQUIRES: run() has returned.
   std::span<const TapAccounting> taps() const { return taps_; }
 
  private:
@@ -144,12 +145,12 @@ class Lane {
   std::array<double, kMaxQueries> pipeline_limits_;  // by query, as last set by kLimit
   bool limits_changed_ = false;
   uint64_t unwatched_ = 0;    // added queries whose watched-since time is not set yet
-  uint64_t unconfirmed_ = 0;  // queries whose packets switches may not all copy yet
-  uint64_t ended_ = 0;        // queries whose end was given to the stage, until they are done
+  uint64_t unconfirmed_ = 0;  // queries whose packets switches may not yet copy in full
+  uint64_t ended_ = 0;        // queries whose end was passed to the stage, until they are done
   bool end_under_way_ = false;
   FlowHasher hasher_;
   FragmentTable fragments_;
-  FragmentTable::Losses lost_fragments_;       // losses of fragments_ that are already in accounting_
+  FragmentTable::Losses lost_fragments_;       // losses in fragments_ that are already in accounting_
   std::optional<DuplicateFilter> duplicates_;  // set if duplicates are dropped
   std::optional<ViewFilter> views_;            // set if repeated views are found
   Pacer pacer_;
@@ -162,7 +163,7 @@ class Lane {
   bool caught_up_ = false;
   int polls_behind_ = 0;
   PacketSource::Losses losses_;
-  // The source's counts of each tap that are already in taps_.
+  // The source's counts per tap that are already in taps_.
   struct TapSeen {
     PacketSource::Losses losses;
     uint64_t late = 0;

@@ -8,8 +8,7 @@ namespace tapline {
 
 void Lane::lose_packets(DecodeOutcome outcome, uint64_t packets, uint64_t bytes) {
   accounting_.undecodable[static_cast<int>(outcome)] += packets;
-  // No query wants packets that are not IP. For other packets that were not decoded, it is unknown whether a query
-  // wanted them.
+  // No query wants packets that are not IP. For other undecodable packets, it is unknown which queries wanted them.
   if (outcome == DecodeOutcome::kNotIp) return;
   for (uint32_t query : SetBits(gate_.active())) {
     Accounting& account = (*accounts_)[query];

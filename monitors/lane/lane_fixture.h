@@ -24,7 +24,7 @@ inline constexpr int64_t kSecond = 1'000'000'000;
 inline constexpr int64_t kStart = 1'700'000'000 * kSecond;
 inline constexpr uint8_t kSyn = tcp_flag::kSyn, kFin = tcp_flag::kFin, kAck = tcp_flag::kAck;
 
-// Delivers its packets, `burst` at a time, then ends, or keeps idling if it is live.
+// Delivers its packets in bursts of `burst`, then ends, or stays idle if it is live.
 class ListSource final : public PacketSource {
  public:
   struct Timed {
@@ -126,14 +126,14 @@ class LaneTest : public testing::Test {
     for (const auto& batch : batches_) rows += batch.query() == query ? batch.rows() : 0;
     return rows;
   }
-  // Returns the times without repetitions, in the order of the batches.
+  // Returns the distinct times, in the order of the batches.
   std::vector<int64_t> watched_since() const {
     std::vector<int64_t> times;
     for (const auto& batch : batches_) times.push_back(batch.watched_since_ns());
     times.erase(std::unique(times.begin(), times.end()), times.end());
     return times;
   }
-  // The sums that readers compute must equal the lane's own at the end.
+  // Expects the sums that readers compute to equal the lane's own counts at the end.
   void expect_batches_add_up() {
     for (size_t i = 0; i < queries_.size(); ++i) {
       uint64_t packets_in = 0, packets_out = 0, tuples_in = 0, dropped = 0, sequence = 0;
@@ -172,7 +172,7 @@ class LaneTest : public testing::Test {
   std::atomic<bool> stop_{false};
 };
 
-// Makes a whole connection from `client_port`, with one packet every millisecond.
+// Makes a complete connection from `client_port`, with one packet every millisecond.
 inline std::vector<ListSource::Timed> connection(int64_t start_ns, uint16_t client_port, uint16_t server_port = 80) {
   TcpSegment out{.src_port = client_port, .dst_port = server_port};
   std::vector<ListSource::Timed> packets;

@@ -1,5 +1,5 @@
-// Requests from other threads to a running lane: add a query, end one, keep fewer of its flows, report packets that
-// never arrived, or treat a query's packets as complete from now on.
+// Requests from other threads to a running lane: add a query, end one, lower its sampling rate, count packets that
+// never arrived, or treat its packets as complete from now on.
 //
 //   any thread   post(): links the command in front of the others (release)
 //   the lane     take(): takes all at once (acquire), executes each and marks it as done (release)
@@ -21,8 +21,8 @@ struct LaneCommand {
 
   const Kind kind;
   const uint32_t query;
-  const double rate;     // kLimit: the share of flows that the pipeline can take
-  uint64_t packets = 0;  // kLose: how many more packets were lost in transit
+  const double rate;     // kLimit: the share of flows that the pipeline can sustain
+  uint64_t packets = 0;  // kLose: number of additional packets that were lost in transit
 
   bool answered() const { return answered_.load(std::memory_order_acquire); }
   void answer() { answered_.store(true, std::memory_order_release); }
@@ -55,7 +55,7 @@ class LaneInbox {
       latest_first = next;
     }
     while (command != nullptr) {
-      // Once a command is done, it belongs to its poster again, so `next` is read first.
+      // A command that is done belongs to its poster again, so `next_` is read first.
       LaneCommand* next = command->next_;
       handle(*command);
       command = next;

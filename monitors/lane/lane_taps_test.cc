@@ -1,4 +1,4 @@
-// Tests packets that several taps show, and marked copies of queues.
+// Tests packets that several taps show, and marked copies from queues.
 #include <algorithm>
 #include <span>
 

@@ -24,7 +24,7 @@ TEST_F(LaneTest, EachSecondIsAccountedForBeforeTheNext) {
 }
 
 // A monitor that was paused finds a full queue, possibly followed by a gap: the packets that did not fit arrived after
-// the queued ones and before the current ones.
+// the queued packets and before the current ones.
 TEST_F(LaneTest, LossesAreReportedBetweenEarlierAndLaterPackets) {
   std::vector<ListSource::Timed> packets;
   for (uint16_t i = 0; i < kBurstPackets; ++i) {
@@ -61,7 +61,7 @@ TEST_F(LaneTest, TheGreatestTimeIsHandled) {
   EXPECT_EQ(accounts_[0].packets_in, 6u);
 }
 
-// If every packet comes twice, every packet counts once, and the copies are counted for the queries that would have
+// If every packet comes twice, each counts once, and the copies are counted as dropped for the queries that would have
 // received them.
 TEST_F(LaneTest, DuplicatesAreDroppedOnRequest) {
   queries_ = {query("web", 80), query("db", 3306)};

@@ -1,5 +1,5 @@
-// The part of a lane that takes the packets that queries want. It parses them on the lane's thread (ParserStage) or
-// hands them to other threads (DispatchStage).
+// The part of a lane that takes the packets that queries want: parses them on the lane's thread (ParserStage) or passes
+// them to other threads (DispatchStage).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tapline {
 
-// Called on the lane's thread only.
+// Must be called on the lane's thread only.
 class PacketStage {
  public:
   virtual ~PacketStage() = default;
@@ -25,32 +25,32 @@ class PacketStage {
                                       uint64_t /*endpoints*/, int64_t /*end_ns*/) {
     return {};
   }
-  // Takes decoded packets in capture order, each with queries != 0. Their bytes are invalid after the call.
+  // Takes decoded packets in capture order; each has queries != 0. The packets' bytes are invalid after the call.
   virtual void process(std::span<Packet> packets) = 0;
-  // Returns true if a parser asks for repeated views; process() then takes them.
+  // Returns true if a parser asks for repeated views; process() then receives them.
   virtual bool wants_all_views() const { return false; }
   // Advances packet time to `now_ns`.
   virtual void advance(int64_t now_ns) = 0;
-  // Ends these queries: no more of their packets follow. continue_end() sends the ends; it returns after a short time,
-  // with true once everything is sent. REQUIRES: all earlier ends are sent.
+  // Ends these queries, for which no more packets follow. continue_end() sends the ends: it returns after a short time,
+  // and returns true once everything is sent. REQUIRES: all earlier ends are sent.
   virtual void begin_end(uint64_t queries) = 0;
   virtual bool continue_end() = 0;
-  // Returns those of the ended queries that have left nothing behind: their slots may be reused.
+  // Returns the ended queries among `queries` that have left nothing behind, so that their slots may be reused.
   virtual uint64_t done(uint64_t queries) const = 0;
-  // The backlog of the output, or the largest one of several outputs.
+  // Returns the backlog of the output, or the largest backlog of several outputs.
   virtual OutputStats backlog() const { return {}; }
   // Samples the query's packets at this rate from now on. REQUIRES: advance() was called for the end of a second, and
-  // no packet has come since, so that the parsers have emitted that second's counts.
+  // no packet has arrived since, so that the parsers have emitted that second's counts.
   virtual void set_sampling_rate(uint32_t, double) {}
   // Does the same as TupleOutput::set_watched_since().
   virtual void set_watched_since(uint32_t, int64_t) {}
-  // Announces that no further packet will arrive, so that waiting for room costs nothing.
+  // Announces that no more packets will arrive, so waiting for room is harmless.
   virtual void capture_over() {}
-  // Must be called often, with the current time `monotonic_ns`.
+  // Must be called often, with the current monotonic time.
   virtual void tick(int64_t monotonic_ns) = 0;
   // Waits for a bounded time until everything is sent. REQUIRES: all queries have ended.
   virtual Status finish() = 0;
-  // Not ok once output is no longer possible.
+  // Returns an error once output is no longer possible.
   virtual Status status() const = 0;
 };
 

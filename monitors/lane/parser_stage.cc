@@ -8,12 +8,12 @@
 namespace tapline {
 namespace {
 
-// The number of connections that an end may visit between two polls. They take some ten microseconds, for which a
+// Maximum number of connections that an end may visit between two polls. This takes about ten microseconds, for which a
 // port's ring has ample room at line rate.
 constexpr uint32_t kConnectionsPerStep = 256;
 constexpr int64_t kPublishEveryNs = 100'000'000;
 
-// The parser `trigger` gets packets only for triggers on packets; the output emits the events of triggers on tuples.
+// The parser `trigger` needs packets only for triggers on packets; the output emits the events of triggers on tuples.
 bool needs_packets(const QuerySpec& query, const std::string& parser) {
   if (parser == "trigger" && query.triggers == nullptr) return false;
   return std::find(query.parsers.begin(), query.parsers.end(), parser) != query.parsers.end();
@@ -54,7 +54,7 @@ void ParserStage::set_arguments(uint32_t query) {
       const Schema& schema = engine_->parser(parser).schema();
       if (schema.name != arguments.parser) continue;
       std::vector<Value> values;
-      std::string error;  // stays empty: the plan was checked
+      std::string error;  // stays empty, since the plan was checked
       for (size_t i = 0; i < arguments.values.size(); ++i) {
         values.push_back(read_argument(schema.arguments[i], arguments.values[i], &error).value());
       }

@@ -1,4 +1,4 @@
-// Runs packets through an engine into an output on the caller's thread: run to completion.
+// Runs packets through an engine into an output on the caller's thread (run to completion).
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct UnitSnapshot {
 
 class ParserStage final : public PacketStage {
  public:
-  // `queries` are the query slots, the same as the output's; `engine` writes to `output`. All arguments outlive the
-  // stage. If `may_wait` is true, an end may take as long as it needs (capture files).
+  // `queries` are the query slots, which the output also uses; `engine` writes to `output`. All arguments outlive the
+  // stage. If `may_wait` is true (capture files), an end may take as long as it needs.
   ParserStage(std::span<const QuerySpec> queries, Engine* engine, TupleOutput* output, const QueryAccounts* accounts,
               bool may_wait);
 
@@ -48,7 +48,7 @@ class ParserStage final : public PacketStage {
   Status finish() override;
   Status status() const override { return output_->status(); }
 
-  // Any thread: the state of at most a tenth of a second ago, or the final one.
+  // Any thread: the state as of at most a tenth of a second ago, or the final one.
   UnitSnapshot published() const { return published_.get(); }
 
  private:

@@ -1,5 +1,5 @@
-// An engine with every parser that may be requested, and its output. There is one unit per parsing thread; units share
-// nothing.
+// An engine with every parser that may be requested, and the engine's output. There is one unit per parsing thread;
+// units share nothing.
 #pragma once
 
 #include <algorithm>
@@ -46,11 +46,11 @@ class ParserUnit {
   const Engine& engine() const { return *engine_; }
   QueryAccounts& accounts() { return accounts_; }
 
-  // True if some parser needs all packets of a flow.
+  // Returns true if some parser needs all packets of a flow.
   bool follows_flows() const { return follows_flows_; }
-  // True if some parser asks for the repeated views of packets.
+  // Returns true if some parser asks for repeated views of packets.
   bool wants_all_views() const { return wants_all_views_; }
-  // True if the unit has one of the query's parsers.
+  // Returns true if the unit has one of the query's parsers.
   bool serves(uint32_t query) const {
     const auto& wanted = queries_[query].parsers;
     return std::any_of(schemas_.begin(), schemas_.end(), [&](const Schema* schema) {

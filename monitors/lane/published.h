@@ -1,5 +1,5 @@
 // The latest copy of a value that one thread changes and others read. The writer never waits: while a reader holds the
-// lock, it skips the update and retries soon.
+// lock, update() does nothing, and the writer retries soon.
 #pragma once
 
 #include <mutex>
@@ -9,13 +9,13 @@ namespace tapline {
 template <typename T>
 class Published {
  public:
-  // For the writer. fill(&copy) writes the whole copy.
+  // Writer only. fill(&copy) must write the whole copy.
   template <typename Fill>
   void update(Fill fill) {
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (lock) fill(&value_);
   }
-  // For any thread.
+  // Any thread.
   T get() const {
     std::lock_guard lock(mutex_);
     return value_;

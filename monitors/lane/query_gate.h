@@ -1,5 +1,5 @@
-// Decides for each packet which queries get it (match, sampling, LIMIT), and counts its decisions. There is one gate
-// per lane; lanes share only PacketCredits.
+// Decides for each packet which queries receive it (match, sampling, LIMIT), and counts its decisions. There is one
+// gate per lane; gates share only PacketCredits.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace tapline {
 
-// Packets that queries with LIMIT Np may still take, over all lanes together: never more than N are taken. Any thread
-// may call it, but only one at a time may call reset() and grant().
+// The number of packets that queries with LIMIT Np may still take, over all lanes together: never more than N are
+// taken. Any thread may call the functions, but only one at a time may call reset() and grant().
 class PacketCredits {
  public:
   // Starts with `granted` packets, of which `taken` are already taken.
@@ -25,7 +25,7 @@ class PacketCredits {
     left_[query].store(granted_[query] - taken, std::memory_order_relaxed);
     refused_[query].store(0, std::memory_order_relaxed);
   }
-  // Sets how many packets may be taken in total; if more were taken already, none are left.
+  // Sets how many packets may be taken in total. If more were already taken, none are left.
   void grant(uint32_t query, uint64_t granted) {
     uint64_t left = left_[query].load(std::memory_order_relaxed), taken;
     do {
@@ -33,7 +33,7 @@ class PacketCredits {
     } while (!left_[query].compare_exchange_weak(left, std::max(granted, taken) - taken, std::memory_order_relaxed));
     granted_[query] = std::max(granted, taken);
   }
-  // Takes one packet. Returns how many were left before, or 0 if none was left to take.
+  // Takes one packet. Returns the number that was left before, or 0 if none was left to take.
   uint64_t take(uint32_t query) {
     uint64_t left = left_[query].load(std::memory_order_relaxed);
     while (left != 0 && !left_[query].compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) {
@@ -59,43 +59,43 @@ class QueryGate {
   // outlive the gate.
   QueryGate(std::span<const QuerySpec> queries, QueryAccounts* accounts, PacketCredits* credits);
 
-  // Admits packets for the query from now on. Its duration counts from start_clock(), or from now if that was already
-  // called.
+  // Admits packets for the query from now on. The query's duration counts from start_clock(), or from now if that was
+  // already called.
   void add(uint32_t query, int64_t now_ns);
   // Sets the packet time from which LIMIT durations count.
   void start_clock(int64_t start_ns);
 
-  // The bits of the queries that have not ended.
+  // Returns the bits of the queries that have not ended.
   uint64_t active() const { return active_; }
   void end(uint64_t queries);
 
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-  // The earliest packet time beyond the duration of an active query.
+  // Returns the earliest packet time that is beyond some active query's duration.
   int64_t next_deadline_ns() const { return next_deadline_ns_; }
-  // The active queries whose duration is over at `time_ns`.
+  // Returns the active queries whose duration is over at `time_ns`.
   uint64_t expired_at(int64_t time_ns) const;
 
   // Overrides the rate that the query specifies, from now on.
   void set_sampling_rate(uint32_t query, double rate);
 
-  // Sets packet->queries and packet->to_side. Returns whether any active query's match wants it, sampled or not. A
-  // repeated view counts only for queries that measure queues (ConnectionMatch::counts), since its packet was already
-  // counted.
+  // Sets packet->queries and packet->to_side. Returns true if any active query's match wants the packet, sampled or
+  // not. A repeated view counts only for queries that measure queues (ConnectionMatch::counts), since the packet was
+  // already counted.
   bool admit(Packet* packet);
   // Counts the packet as dropped for this reason for each active query whose match wants it.
   void refuse(const Packet& packet, Drop reason);
-  // The active queries that want every packet.
+  // Returns the active queries that want every packet.
   uint64_t unconditional() const { return active_ & unconditional_; }
-  // The other active queries that want either all packets of a connection or none.
+  // Returns the other active queries that want either all packets of a connection or none.
   uint64_t by_endpoints() const { return active_ & by_endpoints_ & ~unconditional_; }
-  // True if there are active queries and all of them decide this way.
+  // Returns true if there are active queries and each wants either all packets of a connection or none.
   bool decides_by_connection() const { return active_ != 0 && (active_ & ~by_endpoints_) == 0; }
-  // Counts packets that are for these queries and require no decision.
+  // Counts packets that these queries take without a decision per packet.
   void admit_unseen(uint64_t queries, uint64_t packets, uint64_t bytes);
 
-  // The active queries that have received as many packets as they may.
+  // Returns the active queries that have received as many packets as they may take.
   uint64_t satisfied() const { return satisfied_; }
-  // Finds queries that other lanes have satisfied.
+  // Finds queries that packets on other lanes have satisfied.
   void check_credits();
 
  private:
@@ -108,7 +108,7 @@ class QueryGate {
     uint64_t refused_packets;
     uint64_t refused_bytes;
   };
-  // Calls admit(query) for each active query whose match wants the packet; returns whether there is one.
+  // Calls admit(query) for each active query whose match wants the packet. Returns true if there is one.
   template <typename AdmitOne>
   bool match(Packet* packet, AdmitOne admit) const;
   bool take_credit(uint32_t index, const Packet& packet);
@@ -125,8 +125,8 @@ class QueryGate {
   uint64_t active_ = 0;
   uint64_t limited_ = 0;        // queries with LIMIT Np
   uint64_t leased_ = 0;         // limited queries that may be granted more
-  uint64_t by_endpoints_ = 0;   // queries without sampling and LIMIT Np
-  uint64_t unconditional_ = 0;  // queries of by_endpoints_ without a match
+  uint64_t by_endpoints_ = 0;   // queries without sampling or LIMIT Np
+  uint64_t unconditional_ = 0;  // those queries in by_endpoints_ that have no match
   uint64_t satisfied_ = 0;
   int64_t next_deadline_ns_ = kNever;
 };

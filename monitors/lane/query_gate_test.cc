@@ -112,7 +112,7 @@ TEST(QueryGateTest, ALowerRateKeepsASubset) {
   EXPECT_TRUE(accounts[0].balanced());
 }
 
-// Switches match zero bits in the far port, so the port of every kept flow must have them.
+// Switches match zero bits in the far port, so these bits must be zero in the far port of every kept flow.
 TEST(QueryGateTest, ByPortARateKeepsOnlyTheFlowsThatSwitchesCopy) {
   std::vector<QuerySpec> queries = {{.match = to_port(80), .sampled_by_port = true}};
   QueryAccounts accounts(1);

@@ -127,7 +127,7 @@ v1::QueryAccounting query_accounting_of(const QuerySpec& query, const Accounting
     const auto& reason = reason_info(i);
     (*of_unit(all.mutable_dropped(), reason.unit))[std::string(reason.name)] = account.dropped[i];
   }
-  // The map is present even if nothing was dropped, for readers of JSON.
+  // Readers of the JSON expect the map even if nothing was dropped.
   all.mutable_dropped();
   return all;
 }

@@ -1,4 +1,4 @@
-// The accounting of a finished run, for programs (schema/monitor.proto) and for people.
+// The accounting of a finished run, as a message for programs (schema/monitor.proto) and as text for people.
 #pragma once
 
 #include <span>

@@ -2,8 +2,9 @@
 // rate and the rates that the monitor and the pipeline can sustain. One per lane; not thread-safe.
 //
 // The share is halved while the output stays full or refuses batches, but not before the previous reduction can have
-// taken effect. It is doubled again once the output has stayed empty for a long time. A step down takes half a second
-// and a step up ten times that, so the share settles below what the output can take instead of oscillating around it.
+// taken effect. The share is doubled again once the output has stayed empty for a long time. A step down takes half a
+// second and a step up ten times that, so the share settles below what the output can take instead of oscillating
+// around it.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,14 @@ namespace tapline {
 
 class SamplingLimit {
  public:
-  // If a lower share were needed, sampling would not help, since the output is blocked.
+  // If an even lower share were needed, the output would be blocked, and sampling would not help.
   static constexpr double kLowest = 1.0 / 64;
 
-  // Records the state of the output at `now_ns` (monotonic): the share of its room that is taken, and how many batches
+  // Records the state of the output at `now_ns` (monotonic): the used share of its room, and the number of batches that
   // it has refused since the start. Must be called several times a second.
   void observe(int64_t now_ns, double fill, uint64_t refused);
 
-  // The share, from kLowest to 1.
+  // Returns the share, from kLowest to 1.
   double rate() const { return rate_; }
 
  private:
@@ -30,8 +31,8 @@ class SamplingLimit {
 
   double rate_ = 1;
   uint64_t refused_ = 0;
-  // The last times when the output was not full, when it was not empty, and when the rate changed; 0 before the first
-  // observation.
+  // The latest times at which the output was not full, at which it was not empty, and at which the rate changed; 0
+  // before the first observation.
   int64_t not_full_at_ns_ = 0;
   int64_t not_empty_at_ns_ = 0;
 };

@@ -11,7 +11,7 @@ constexpr int64_t kMs = 1'000'000;
 
 class SamplingLimitTest : public testing::Test {
  protected:
-  // Keeps the fill constant for some time, observed ten times a second; reports refusals if it exceeds 1.
+  // Keeps the fill constant for this time, observing it ten times a second; reports refusals if `fill` exceeds 1.
   void run_for(int64_t milliseconds, double fill) {
     for (int64_t until_ns = now_ns_ + milliseconds * kMs; now_ns_ < until_ns;) {
       now_ns_ += 100 * kMs;
@@ -72,7 +72,7 @@ TEST_F(SamplingLimitTest, StaysBetweenEmptyAndFull) {
   EXPECT_EQ(limit_.rate(), fallen);
 }
 
-// The output sustains a tenth of the load at rate 1, and has room for two seconds of it.
+// The output sustains a tenth of the load at rate 1, and has room for two seconds of that load.
 TEST_F(SamplingLimitTest, SettlesBelowTheSustainableRate) {
   double queued = 0;
   int refused_late = 0, steps_late = 0;

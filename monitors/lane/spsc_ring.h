@@ -4,7 +4,8 @@
 //   consumer   readable() → pop()               reads tail_ (acquire), the entries, then writes head_ (release)
 //
 // A consumer that sees a published entry sees everything that its producer did before publish(). Each side caches the
-// other's index and reads the real one, on another core's cache line, only when the cached one no longer suffices.
+// other's index. It reads the real index, which is in another core's cache line, only when the cached one no longer
+// suffices.
 #pragma once
 
 #include <algorithm>
@@ -23,18 +24,18 @@ class SpscRing {
   explicit SpscRing(uint32_t capacity)
       : mask_(std::bit_ceil(capacity) - 1), entries_(std::make_unique<Entry[]>(size_t{mask_} + 1)) {}
 
-  // Producer: the number of entries that can be pushed, which is exact up to `wanted`.
+  // Producer: returns the number of entries that can be pushed, which is exact up to `wanted`.
   uint32_t room(uint32_t wanted) {
     if (mask_ + 1 - (next_ - head_seen_) < wanted) head_seen_ = head_.load(std::memory_order_acquire);
     return mask_ + 1 - (next_ - head_seen_);
   }
-  // Producer: adds an entry. The copy may be changed until it is published. REQUIRES: room(1) >= 1.
+  // Producer: adds an entry, and returns the copy, which may be changed until it is published. REQUIRES: room(1) >= 1.
   Entry& push(const Entry& entry) { return entries_[next_++ & mask_] = entry; }
   void publish() { tail_.store(next_, std::memory_order_release); }
-  // Producer: entries pushed so far, modulo 2^32.
+  // Producer: returns the number of entries pushed so far, modulo 2^32.
   uint32_t pushed() const { return next_; }
 
-  // Consumer: the next contiguous entries, at most `max`.
+  // Consumer: returns the next contiguous entries, at most `max`.
   std::span<Entry> readable(uint32_t max) {
     if (first_ == tail_seen_) tail_seen_ = tail_.load(std::memory_order_acquire);
     const uint32_t index = first_ & mask_;
@@ -45,12 +46,12 @@ class SpscRing {
     first_ += count;
     head_.store(first_, std::memory_order_release);
   }
-  // Consumer: entries popped so far, modulo 2^32.
+  // Consumer: returns the number of entries popped so far, modulo 2^32.
   uint32_t popped() const { return first_; }
 
-  // Any thread: approximate number of waiting entries.
+  // Any thread: returns the approximate number of waiting entries.
   uint32_t waiting() const { return tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_relaxed); }
-  // Producer: true once everything published has been popped.
+  // Producer: returns true once every published entry has been popped.
   bool drained() const { return head_.load(std::memory_order_acquire) == next_; }
   uint32_t capacity() const { return mask_ + 1; }
 

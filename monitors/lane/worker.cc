@@ -21,7 +21,7 @@ Worker::Worker(ParserUnit* unit, PacketSource* source, uint32_t ring_packets, bo
 Worker::~Worker() {
   abandon_.store(true, std::memory_order_relaxed);
   join();
-  // These commands were never executed.
+  // Discards commands that were never executed.
   for (auto commands = commands_.readable(kMaxCommands); !commands.empty();
        commands = commands_.readable(kMaxCommands)) {
     for (const WorkerCommand& command : commands) delete command.account;
@@ -72,7 +72,8 @@ void Worker::check_output(int64_t now_ns) {
   output_refused_.store(stats.refused, std::memory_order_relaxed);
 }
 
-// Processes the packets before the next command, or that command. Returns the number of packets.
+// Processes the packets that precede the next command or, if there are none, that command. Returns the number of
+// packets.
 size_t Worker::step() {
   const size_t packets = parse();
   if (packets != 0) return packets;
@@ -83,7 +84,7 @@ size_t Worker::step() {
 }
 
 size_t Worker::parse() {
-  // Reads packets first, then commands: the commands that precede a visible packet are then visible.
+  // Reads packets first, then commands: all commands that precede a visible packet are then visible, too.
   auto packets = packets_.readable(kBurstPackets);
   auto commands = commands_.readable(1);
   if (!commands.empty()) {
@@ -103,7 +104,7 @@ void Worker::release_buffers(std::span<const Packet> packets) {
   source_->release({buffers.data(), packets.size()});
 }
 
-// Returns true if the command is done. An end must be completely sent before the next one begins or a slot is reused.
+// Returns true if the command is done. An end must be sent completely before the next one begins or a slot is reused.
 bool Worker::execute(const WorkerCommand& command) {
   ParserStage& stage = unit_->stage();
   const auto query = static_cast<uint32_t>(std::countr_zero(command.queries));

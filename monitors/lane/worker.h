@@ -1,8 +1,8 @@
 // One parsing thread of pipeline mode (NetAlytics section 5.1). Takes packets from its ring, runs its parsers on them
 // and writes to its output.
 //
-// Commands travel alongside the packets, each with the number of packets that were pushed before it. The dispatcher
-// publishes a command before any packet that follows it, so a worker that sees such a packet also sees the command.
+// Commands are in a second ring, each with the number of packets that were pushed before it. The dispatcher publishes a
+// command before any packet that follows it, so a worker that sees such a packet also sees the command.
 #pragma once
 
 #include <atomic>
@@ -19,14 +19,14 @@ namespace tapline {
 
 struct WorkerCommand {
   enum class Kind : uint8_t {
-    kAdvance,  // to time_ns
-    kAdd,      // the query in `queries`
-    kEnd,      // the queries in `queries`
-    kAccount,  // adds *account to the query in `queries`; the worker deletes it
-    kRate,     // the query in `queries` is sampled at `rate` from now on
-    kWatched,  // the query in `queries` is watched since time_ns
+    kAdvance,  // packet time advances to time_ns
+    kAdd,      // adds the query in `queries`
+    kEnd,      // ends the queries in `queries`
+    kAccount,  // adds *account to the counts of the query in `queries`; the worker deletes it
+    kRate,     // samples the query in `queries` at `rate` from now on
+    kWatched,  // sets time_ns as the watched-since time of the query in `queries`
     kOver,     // the capture is over
-    kFinish,   // no command follows
+    kFinish,   // no more commands follow
   };
 
   Kind kind = Kind::kAdvance;
@@ -39,7 +39,7 @@ struct WorkerCommand {
 
 class Worker {
  public:
-  // `unit` and `source` outlive the worker. Packet buffers are returned to `source` if it retains them.
+  // `unit` and `source` outlive the worker. The worker returns packet buffers to `source` if that retains them.
   Worker(ParserUnit* unit, PacketSource* source, uint32_t ring_packets, bool busy);
   // Stops the thread, even without kFinish.
   ~Worker();
@@ -48,21 +48,21 @@ class Worker {
   // Waits until kFinish has been executed.
   void join();
 
-  // Dispatcher: forgets queries whose slots will be reused. Must precede kAdd.
+  // Dispatcher: forgets that these queries were done, since their slots will be reused. Must precede kAdd.
   void forget(uint64_t queries) { done_.fetch_and(~queries, std::memory_order_relaxed); }
-  // The dispatcher's ends of the rings.
+  // Returns the dispatcher's ends of the rings.
   SpscRing<Packet>& packets() { return packets_; }
   SpscRing<WorkerCommand>& commands() { return commands_; }
 
-  // Any thread: queries that have ended in this worker and whose data have been sent.
+  // Any thread: returns the queries that have ended in this worker and whose data have been sent.
   uint64_t done() const { return done_.load(std::memory_order_acquire); }
-  // The backlog of the worker's output, as last measured.
+  // Returns the backlog of the worker's output, as last measured.
   double output_fill() const { return output_fill_.load(std::memory_order_relaxed); }
   uint64_t output_refused() const { return output_refused_.load(std::memory_order_relaxed); }
   bool failed() const { return failed_.load(std::memory_order_acquire); }
-  // True if the worker takes no more commands.
+  // Returns true if the worker takes no more commands.
   bool stopped() const { return stopped_.load(std::memory_order_acquire); }
-  // The first failure, or the failure of finish().
+  // Returns the worker's first failure, or else the failure of finish().
   Status status() const;
 
  private:

@@ -66,7 +66,7 @@ bool AddressPattern::covers_address(const IpAddress& address) const {
   uint64_t words[2];
   std::memcpy(words, address.mapped().data(), sizeof words);
   bool inside = ((words[0] & mask_[0]) ^ value_[0]) == 0 && ((words[1] & mask_[1]) ^ value_[1]) == 0;
-  // ::/0 and other short IPv6 prefixes contain the mapped IPv4 addresses, but are not meant to match them.
+  // ::/0 and other short IPv6 prefixes contain the mapped IPv4 addresses but must not match them.
   return inside && (v4_ || !address.is_v4());
 }
 

@@ -11,15 +11,15 @@
 
 namespace tapline {
 
-// One entry of FROM or TO: a prefix of one family or any address, and a range of ports or any port.
+// One entry of FROM or TO: a prefix of one family, or any address; and a range of ports, or any port.
 class AddressPattern {
  public:
-  // Matches any address and any port.
+  // Matches any address and port.
   AddressPattern() = default;
   // Parses "10.0.0.0/8", "10.0.0.1", "2001:db8::/32" or, for any address, an empty prefix; port 0 means any port. Bits
   // beyond the prefix are ignored. Returns nullopt if the text is not an address or the length exceeds the family's.
   static std::optional<AddressPattern> parse(std::string_view prefix, uint16_t port);
-  // Parses a pattern with a range of ports; first 0 means any port. REQUIRES: first <= last.
+  // Parses a pattern with a range of ports; if `first_port` is 0, any port matches. REQUIRES: first_port <= last_port.
   static std::optional<AddressPattern> parse(std::string_view prefix, uint16_t first_port, uint16_t last_port);
 
   bool covers(const IpAddress& address, uint16_t port) const {
@@ -38,27 +38,27 @@ class AddressPattern {
   uint64_t mask_[2] = {0, 0};
 };
 
-// FROM and TO of one query. An empty list covers everything.
+// FROM and TO of one query. An empty list matches everything.
 class ConnectionMatch {
  public:
   ConnectionMatch() = default;
   ConnectionMatch(std::vector<AddressPattern> sources, std::vector<AddressPattern> destinations)
       : from_(std::move(sources)), to_(std::move(destinations)) {}
 
-  // In addition, wants only packets of these outer VLANs and of these tenants (VNI); an empty list wants all.
+  // In addition, wants only packets of these outer VLANs and of these tenants (VNIs). An empty list matches all.
   void restrict(std::vector<uint32_t> vlans, std::vector<uint32_t> tenants) {
     vlans_ = std::move(vlans);
     tenants_ = std::move(tenants);
   }
 
-  // In addition, wants only packets of queues, whose arrivals and departures these taps (a bit each) show. A packet is
-  // counted at each of its arrivals, even if another tap has shown it before.
+  // In addition, wants only packets of the queues whose arrivals and departures these taps (a bit each) show. Such a
+  // query counts a packet at each of its arrivals, even if another tap has shown it before.
   void restrict_to_queues(uint64_t arrivals, uint64_t departures) {
     arrivals_ = arrivals;
     taps_ = arrivals | departures;
   }
 
-  // In addition, does not want packets of these taps (a bit each).
+  // In addition, does not want packets from these taps (a bit each).
   void ignore_taps(uint64_t taps) { ignored_ = taps; }
 
   // Excludes connections that match `excluded`.
@@ -76,18 +76,18 @@ class ConnectionMatch {
     const IpAddress& address;
     uint16_t port;
   };
-  // The port of the end that is not TO. If a connection matches in both directions, both directions have the same far
-  // port.
+  // Returns the port of the end that is not TO. If a connection matches in both directions, the result is the same for
+  // both.
   uint16_t far_port(const Endpoint& source, const Endpoint& destination) const;
-  // True if the query wants a flow between these ends, in either direction.
+  // Returns true if the query wants a flow between these ends, in either direction.
   bool wants_flow(const Endpoint& one, const Endpoint& other) const { return match_ends(one, other).wanted; }
-  // True if the query wants every packet.
+  // Returns true if the query wants every packet.
   bool wants_all() const {
     return from_.empty() && to_.empty() && vlans_.empty() && tenants_.empty() && except_.empty() && !of_queues();
   }
-  // True if the query wants only packets of queues.
+  // Returns true if the query wants only packets of queues.
   bool of_queues() const { return taps_ != kAllTaps; }
-  // True if this view of a packet is the one that counts. REQUIRES: the packet is wanted.
+  // Returns true if this view of a packet is the one that counts. REQUIRES: the packet is wanted.
   bool counts(const Packet& packet) const {
     return of_queues() ? has_tap(arrivals_, packet.tap) : !packet.repeated_view;
   }

@@ -15,7 +15,7 @@ using nlohmann::ordered_json;
 
 ordered_json fields(const Message& message, ordered_json object = ordered_json::object());
 
-// Converts the types of fields that events have.
+// Converts a field of any type that occurs in events.
 ordered_json value_of(const Message& message, const FieldDescriptor* field) {
   const Reflection* read = message.GetReflection();
   switch (field->cpp_type()) {

@@ -1,4 +1,4 @@
-// Formats an event of a monitor (schema/monitor.proto) as JSON: its name, then the fields of its message.
+// Formats a monitor's event (schema/monitor.proto) as JSON: its name, then the fields of its message.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@ Status MessageSocket::make_pair(int* one, int* other) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return Status::resources(std::string("can't create a socket pair: ") + std::strerror(errno));
-  // A packet must fit into the sender's buffer as a whole.
+  // The sender's buffer must have room for a whole packet.
   const int bytes = kMaxMessageBytes;
   for (const int end : ends) setsockopt(end, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
   *one = ends[0];
@@ -41,7 +41,7 @@ void MessageSocket::flush() {
     const ssize_t bytes_sent = ::send(fd_, next.data(), next.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (bytes_sent < 0 && errno == EINTR) continue;
     if (bytes_sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS)) return;
-    // After any other error the peer has disconnected, which receive() reports.
+    // After any other error, the peer has disconnected, which receive() reports.
     unsent_bytes_ -= next.size();
     unsent_.pop_front();
   }

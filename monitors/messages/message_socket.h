@@ -24,7 +24,7 @@ class MessageSocket {
     kMessage,
     kNothing,    // no message has arrived
     kTooLong,    // a packet beyond kMaxMessageBytes, which is skipped
-    kMalformed,  // a packet that is not a message of this type, which is skipped
+    kMalformed,  // a packet that is not a message of the requested type, which is skipped
     kClosed,     // the peer has closed its end
   };
 

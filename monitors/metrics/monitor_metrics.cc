@@ -81,7 +81,7 @@ MonitorMetrics::Sums MonitorMetrics::collect() const {
   sums.taps.resize(taps_.size());
   for (const auto& lane : lanes_) {
     sums.lanes += lane->published();
-    // Empty before the lane's first copy.
+    // Empty until the lane first publishes a copy.
     const std::vector<TapAccounting> taps = lane->published_taps();
     for (size_t tap = 0; tap < taps.size(); ++tap) sums.taps[tap] += taps[tap];
   }

@@ -1,4 +1,4 @@
-// Metrics in the form that the parser monitor_stats reads, assembled off the lanes' threads.
+// The metrics in the form that the parser monitor_stats reads, assembled outside the lanes' threads.
 #pragma once
 
 #include <mutex>

@@ -38,8 +38,7 @@ v1::Dropped::Unit unit_of(DropUnit unit) {
 
 BatchBuilder::BatchBuilder(const Schema& schema, uint32_t max_rows) : schema_(schema) {
   size_t columns = common_fields().size() + schema.fields.size();
-  // A row takes the width of each column (and a bit, where values may be absent), and at most one end offset in each
-  // dictionary.
+  // A row takes each column's width (and a bit if values may be absent), and at most one end offset in each dictionary.
   max_rows_ = std::max<uint32_t>(1, std::min<uint32_t>(max_rows, kMaxNumberBytes / (8 * columns)));
   columns_.reserve(columns);
   for (const Field& field : common_fields()) columns_.emplace_back(field, max_rows_);

@@ -1,7 +1,6 @@
-// Collects tuples of one parser for one query in one lane by column, and encodes them as a TupleBatch
-// (schema/tuple_batch.proto).
+// Collects tuples of one parser, query and lane by column, and encodes them as a TupleBatch (schema/tuple_batch.proto).
 //
-// Once its buffers have grown, it allocates nothing per tuple. A batch stays below kMaxBatchBytes, which Kafka's
+// Once the buffers have grown, adding a tuple allocates nothing. A batch stays below kMaxBatchBytes, which Kafka's
 // default record limit allows: 4096 rows of at most 8 bytes per column, and a bounded dictionary. Not thread-safe.
 #pragma once
 
@@ -19,7 +18,7 @@
 namespace tapline {
 
 inline constexpr size_t kMaxBatchBytes = 900'000;
-// Longer strings are truncated to this.
+// Longer strings are truncated to this length.
 inline constexpr size_t kMaxStringBytes = 32'768;
 
 // The metadata of a batch.
@@ -41,12 +40,12 @@ struct BatchHeader {
 
 class BatchBuilder {
  public:
-  // `schema` outlives the builder. `max_rows` is lowered if that many rows would not fit into a batch.
+  // `schema` outlives the builder. `max_rows` is lowered if this number of rows would not fit into a batch.
   BatchBuilder(const Schema& schema, uint32_t max_rows);
 
   uint32_t rows() const { return rows_; }
   const Schema& schema() const { return schema_; }
-  // Returns true if the tuple still fits into the batch. One tuple always fits into an empty builder.
+  // Returns true if the tuple still fits into the batch. An empty builder has room for any tuple.
   bool fits(std::span<const Value> values) const;
 
   // REQUIRES: fits(values); the values match the schema's fields.

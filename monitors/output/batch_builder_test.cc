@@ -31,7 +31,7 @@ struct Row {
   }
 };
 
-// An independent reader, written from the text of tuple_batch.proto.
+// Reads a value independently of the encoder, as tuple_batch.proto describes the format.
 uint64_t number_at(const v1::Column& column, uint32_t row) {
   uint64_t number = 0;
   for (uint32_t i = 0; i < column.width(); ++i) {
@@ -165,7 +165,7 @@ TEST(BatchBuilderTest, HeaderAndAccounting) {
   EXPECT_EQ(batch.accounting().dropped(1).unit(), v1::Dropped::STREAM_BYTES);
 }
 
-// The names of the monitor's reasons are used outside of it, by the stream job, dashboards and alerts.
+// The stream job, dashboards and alerts use the names of the monitor's drop reasons.
 TEST(BatchBuilderTest, EveryReasonIsEncoded) {
   const std::vector<std::pair<std::string, v1::Dropped::Unit>> own = {
       {"unsampled", v1::Dropped::PACKETS},         {"nic_missed", v1::Dropped::PACKETS},

@@ -1,12 +1,12 @@
-// Records what an output owes: batches that were sent and not acknowledged, tuples that were not sent, and what each
-// query's next batch must account for. If the ledger is in memory that outlives the process, the next process pays
-// these debts.
+// Records an output's obligations: batches that were sent but not acknowledged, tuples that were not sent, and the
+// counts that each query's next batch must report. If the ledger is in memory that outlives the process, the next
+// process fulfils them.
 //
-// A batch that was sent may or may not have arrived. The next process sends an empty batch, with the incarnation of the
+// A batch that was sent may or may not have arrived. The next process sends an empty batch with the incarnation of the
 // dead process and the same sequence number, whose accounting reports the tuples as lost. Readers identify a batch by
-// incarnation and sequence number, use the one that comes first and drop the other, so nothing is counted twice.
+// incarnation and sequence number, use the copy that comes first and drop the other, so nothing is counted twice.
 //
-// Only the output's thread writes. Plain memory: no pointers, initially all zero.
+// Only the output's thread writes. The ledger is plain memory: it has no pointers and is initially all zero.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ namespace tapline {
 struct BatchLedger {
   static constexpr uint32_t kMaxInFlight = 16384;
 
-  // A batch that has yet to be accounted for, or was sent but not acknowledged.
+  // A batch that was sent but not acknowledged, or counts that have yet to be reported.
   struct OutstandingBatch {
     bool open;
     bool end_of_stream;
@@ -37,8 +37,8 @@ struct BatchLedger {
     uint64_t incarnation;
     uint64_t next_sequence;
     int64_t watermark_ns;
-    // The number of tuples taken but not sent, now and when the parsers last finished a burst. The difference comes
-    // from packets that count as lost.
+    // The number of tuples taken but not sent, now and when the parsers last finished a burst. The difference consists
+    // of tuples from packets that count as lost.
     uint64_t waiting_rows;
     uint64_t waiting_rows_parsed;
     // The counts that batches have reported.
@@ -50,19 +50,19 @@ struct BatchLedger {
   // True if the ledger records an output's batches, false if it records only the waiting tuples.
   bool batches;
   std::array<Stream, kMaxQueries> streams;
-  // Tickets below this number were used; the rest of `debts` is all zero.
+  // Tickets from this number up have not been used, and their entries in `debts` are all zero.
   uint32_t tickets;
   std::array<OutstandingBatch, kMaxInFlight> debts;
 };
 
-// Settles a query after the process that kept the ledger has died. Pending tuples are counted as lost by the restart,
-// in `account` and in the debts. Counts that no batch reported become one more debt.
+// Settles a query after the process that kept the ledger has died. Counts pending tuples as lost by the restart, in
+// `account` and in the outstanding batches. Adds one more outstanding batch for counts that no batch has reported.
 void settle_tuples(uint32_t query, Accounting* account, BatchLedger* ledger);
 
-// Forgets queries that have ended, since their slots may be reused.
+// Removes queries that have ended, since their slots may be reused.
 void forget(uint64_t queries, BatchLedger* ledger);
 
-// Returns the tickets of a query's open debts, in the order in which their batches were sent.
+// Returns the tickets of a query's outstanding batches, in the order in which they were sent.
 std::vector<uint32_t> outstanding_of(uint32_t query, const BatchLedger& ledger);
 
 }  // namespace tapline

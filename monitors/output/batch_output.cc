@@ -9,13 +9,15 @@
 namespace tapline {
 namespace {
 
-// Time limit for the last batch of a query when the sink stays full.
+// Time limit for a query's last batch if the sink stays full.
 constexpr int64_t kEndTimeoutNs = 10 * kNsPerSecond;
 
-// Each flush costs a Kafka record per query and thread, so intervals below this one share batches.
+// Minimum flush interval. Each flush costs a Kafka record per query and thread, so tuples of shorter intervals share
+// batches.
 constexpr int64_t kShortestFlushNs = 10 * kNsPerMs;
 
-// The second of packet time, which does not exist before the first packet.
+// Returns the second of packet time. Before the first packet (INT64_MIN), the result is below any second.
+// packet.
 int64_t second(int64_t time_ns) { return time_ns / kNsPerSecond; }
 
 // Applies the same rule as the gate: the query decides which side is TO, regardless of the side that opened the
@@ -71,11 +73,12 @@ Status BatchOutput::prepare(uint32_t query) {
   stream.flush_after_ns = options_.flush_after_ns;
   stream.heartbeat_after_ns = options_.heartbeat_after_ns;
   if (shortest_ns < kNsPerSecond) {
-    // The windows of such a query may be as short as its intervals, and end only once its watermark has passed them.
+    // This query's windows may be as short as its parsers' intervals, and a window ends only once the watermark has
+    // passed it.
     stream.flush_after_ns = std::min(stream.flush_after_ns, std::max(shortest_ns, kShortestFlushNs));
     stream.heartbeat_after_ns = std::min(stream.heartbeat_after_ns, stream.flush_after_ns);
   }
-  // Without a channel for events, the stream job is as fast.
+  // Without a channel for events, the stream job tests the triggers just as fast.
   if (options_.events != nullptr) stream.triggers = QueryTupleTriggers::make(query, queries_[query], schemas_);
   return sink_->prepare(query);
 }
@@ -135,10 +138,10 @@ std::span<const Value> BatchOutput::put(Stream& stream, uint32_t parser, const T
   BatchBuilder& builder = *stream.builders[parser];
   TextShaper* shaper = stream.shapers[parser].get();
   const std::span<const Value> shaped = shaper == nullptr ? values : shaper->shape(values);
-  // Tuples arrive in order of time_ns, so the time of this one is a lower bound for all later ones.
+  // Tuples arrive in order of time_ns, so this tuple's time is a lower bound for all later ones.
   if (!builder.fits(shaped)) flush(stream, header.time_ns);
   builder.append(header, shaped);
-  // Evaluates conditions on the values as they leave the monitor, like consumers of the stream.
+  // Evaluates conditions on the values as they leave the monitor, as consumers of the stream do.
   if (events != nullptr && meets(stream.filters[parser], header, shaped)) [[unlikely]]
     events->push(stream.index, parser, header, shaped);
   if (options_.ledger != nullptr) ++options_.ledger->streams[stream.index].waiting_rows;
@@ -221,8 +224,8 @@ bool BatchOutput::send_batch(Stream& stream, BatchBuilder& builder, int64_t wate
   if (has_room()) {
     uint64_t ticket =
         new_ticket({stream.index, rows, delta, end_of_stream, options_.incarnation, stream.sequence++, watermark_ns});
-    // This must precede sending, because the sink may report the outcome of this batch, or of earlier ones, from within
-    // send().
+    // This must precede sending, because within send() the sink may report the outcome of this batch or of earlier
+    // ones.
     stream.reported = account;
     note(stream);
     sent = send(stream.index, batch, ticket);
@@ -299,8 +302,8 @@ void BatchOutput::note(const Stream& stream) {
   noted.reported = stream.reported;
 }
 
-// Sends the outstanding batches on behalf of the dead process. If its batch did arrive, this one is recognized as a
-// duplicate.
+// Sends the outstanding batches on behalf of the dead process. If the original of a batch did arrive, readers drop this
+// one as a duplicate.
 void BatchOutput::settle_batches(Stream& stream) {
   for (uint32_t ticket : outstanding_of(stream.index, *options_.ledger)) {
     const BatchLedger::OutstandingBatch& debt = options_.ledger->debts[ticket];
@@ -319,7 +322,7 @@ void BatchOutput::settle_batches(Stream& stream) {
     in_flight_[ticket] = {stream.index, 0, debt.accounting, false, debt.incarnation, debt.sequence, debt.watermark_ns};
     ++stream.in_flight;
     if (send(stream.index, batch, ticket) == BatchSink::Sent::kTaken) continue;
-    // This process's own batches then report the debt.
+    // This process's own batches then report its counts.
     stream.reported = stream.reported - in_flight_[ticket].reported;
     close(ticket);
   }

@@ -2,14 +2,14 @@
 // end of the stream.
 //
 // All batches of a query leave together: when one of its builders is full, the oldest tuple has waited long enough, or
-// a second of packet time is over. This way one watermark applies to all of its parsers; only the last of these batches
-// carries it.
+// a second of packet time has ended. This way one watermark applies to all of the query's parsers; only the last of
+// these batches carries it.
 //
 // A change of the sampling rate first closes the current batches, since a batch's rate applies to each of its tuples.
-// Later tuples of flows that a lower rate excludes are dropped as rate_fell.
+// Later tuples from flows that a lower rate excludes are dropped as rate_fell.
 //
 // A batch for which the sink has no room is dropped. The next batch takes over its sequence number and its accounting,
-// in which its tuples then count as dropped. Not thread-safe.
+// which then counts the dropped batch's tuples as dropped. Not thread-safe.
 #pragma once
 
 #include <atomic>
@@ -38,23 +38,24 @@ struct BatchOutputOptions {
   int64_t flush_after_ns = 100'000'000;
   // Interval between the heartbeats of an idle query.
   int64_t heartbeat_after_ns = 500'000'000;
-  // Capture files wait for room in the sink; live captures wait only after the capture is over, and for a bounded time.
+  // Capture files wait for room in the sink. Live captures wait only after the capture is over, and only for a bounded
+  // time.
   bool wait_for_room = false;
-  // If not null, keeps unsent accounting beyond the end of this process. Its initial contents come from a process that
-  // died: queries resume from those accounts, and debts are settled first.
+  // If not null, keeps unsent accounting beyond the end of this process. The initial contents come from a process that
+  // died: queries resume from those accounts, and outstanding batches are settled first.
   BatchLedger* ledger = nullptr;
   // The bits of queries whose streams continue elsewhere; null if there are none.
   const std::atomic<uint64_t>* abandoned = nullptr;
   // Receives events; null if nothing forwards them.
   EventRing* events = nullptr;
-  // Hashes strings for queries that ask for it.
+  // The key for strings that queries want hashed.
   HashKey hash_key = {};
 };
 
 class BatchOutput final : public TupleOutput, private DeliveryListener, private QueryTupleTriggers::Output {
  public:
-  // `queries` are the query slots; prepare() reads one. `schemas` has the schemas of all parsers, in the engine's
-  // order. All arguments outlive the output.
+  // `queries` are the query slots; prepare() reads one. `schemas` are those of all parsers, in the engine's order. All
+  // arguments outlive the output.
   BatchOutput(BatchOutputOptions options, std::span<const QuerySpec> queries, std::span<const Schema* const> schemas,
               QueryAccounts* accounts, std::unique_ptr<BatchSink> sink);
 
@@ -90,29 +91,29 @@ class BatchOutput final : public TupleOutput, private DeliveryListener, private 
   struct Stream {
     const QuerySpec* spec = nullptr;
     uint32_t index = 0;
-    // By parser; null for parsers that the query does not name.
+    // By parser; null for a parser that the query does not name.
     std::vector<std::unique_ptr<BatchBuilder>> builders;
-    // By parser; null for parsers whose strings are sent unchanged.
+    // By parser; null for a parser whose strings are sent unchanged.
     std::vector<std::unique_ptr<TextShaper>> shapers;
-    // By parser: conditions that the parser's events must meet.
+    // By parser: the conditions that its events must meet.
     std::vector<std::vector<const TupleCondition*>> filters;
     BatchBuilder* heartbeat_builder = nullptr;
-    // Null if the query has none, or if they are not tested here.
+    // Null if the query has no triggers on tuples, or if they are not tested here.
     std::unique_ptr<QueryTupleTriggers> triggers;
     double sampling_rate = 1;
-    // Set while the rate is lower than the query's own; otherwise every flow is included.
+    // Set while the rate is below the query's own; otherwise every flow is included.
     std::optional<uint64_t> sampling_threshold;
     uint64_t sequence = 0;
     int64_t sent_watermark_ns = INT64_MIN;
     int64_t watched_since_ns = kNotWatched;
     int64_t last_sent_at_ns = 0;
     int64_t flushed_at_ns = 0;
-    // The intervals of the options, or shorter ones if a parser's interval is shorter than a second.
+    // The intervals from the options, or shorter ones if some parser's interval is shorter than a second.
     int64_t flush_after_ns = 0;
     int64_t heartbeat_after_ns = 0;
-    // The counts that earlier batches reported.
+    // The counts that earlier batches have reported.
     Accounting reported;
-    // Batches that the sink has accepted but not yet delivered.
+    // Number of batches that the sink has accepted but not yet delivered.
     uint32_t in_flight = 0;
     bool ending = false;
     bool ended = false;
@@ -132,12 +133,12 @@ class BatchOutput final : public TupleOutput, private DeliveryListener, private 
   // Adds a tuple to the stream. Returns its values as they leave the monitor.
   std::span<const Value> put(Stream& stream, uint32_t parser, const TupleHeader& header, std::span<const Value> values,
                              EventRing* events);
-  // Puts events of triggers into the stream and the ring.
+  // Puts a trigger's event into the stream and the ring.
   void put_event(uint32_t query, uint32_t parser, const TupleHeader& header, std::span<const Value> values) override;
   void lose_tuples(uint32_t query, uint64_t tuples) override;
   void advance_triggers(int64_t watermark_ns);
   void on_delivery(uint64_t ticket, bool delivered) override;
-  // Sends waiting rows and, if there is anything new to report and a heartbeat is due, a batch without rows.
+  // Sends waiting rows. If there is anything new to report and a heartbeat is due, also sends a batch without rows.
   void report(Stream& stream, int64_t watermark_ns, bool second_passed);
   void flush(Stream& stream, int64_t watermark_ns);
   bool send_batch(Stream& stream, BatchBuilder& builder, int64_t watermark_ns, bool end_of_stream);
@@ -148,7 +149,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener, private 
   uint64_t new_ticket(InFlight batch);
   void close(uint64_t ticket);
   void forget_ended();
-  // Records in the ledger where the stream's next batch continues.
+  // Records in the ledger the state from which the stream's next batch continues.
   void note(const Stream& stream);
   void settle_batches(Stream& stream);
 
@@ -156,7 +157,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener, private 
   std::span<const QuerySpec> queries_;
   std::span<const Schema* const> schemas_;
   std::vector<Stream> streams_;
-  // Bits of queries with triggers that have not ended.
+  // Bits of the queries with triggers that have not ended.
   uint64_t triggered_ = 0;
   // Queries that were added and have not ended.
   std::vector<uint32_t> added_;
@@ -165,7 +166,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener, private 
   OutputStats stats_;
   std::vector<InFlight> in_flight_;
   std::vector<uint64_t> free_tickets_;
-  // True once a live capture is over: it may then wait for room, but gives up if there is none for long.
+  // True once a live capture is over: the output may then wait for room, up to a time limit.
   bool capture_over_ = false;
   int64_t now_ns_ = 0;
   int64_t next_flush_at_ns_ = 0;

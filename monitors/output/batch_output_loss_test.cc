@@ -1,4 +1,4 @@
-// Tests sinks that are full or fail: every tuple must arrive or be reported as lost.
+// Tests sinks that are full or fail: every tuple must be delivered or reported as lost.
 #include <map>
 #include <random>
 
@@ -102,7 +102,7 @@ TEST_F(BatchOutputTest, AnUndeliveredEndIsAnError) {
   EXPECT_EQ(output_->finish().code(), Code::kResources);
 }
 
-// Regardless of the fate of the batches, the delivered tuples and those reported as lost add up to the emitted ones.
+// Regardless of the batches' outcomes, the delivered tuples and those reported as lost add up to the emitted ones.
 TEST_F(BatchOutputTest, TheAccountsBalanceUnderRandomFailures) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     sent_.clear();

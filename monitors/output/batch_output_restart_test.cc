@@ -22,7 +22,7 @@ struct Reader {
       if (entry.unit() == v1::Dropped::TUPLES) tuples_lost += entry.count();
     }
   }
-  // Expects sequence numbers from 0 without a gap.
+  // Expects sequence numbers from 0 without gaps.
   void expect_gapless(uint64_t incarnation) const {
     uint64_t next = 0;
     for (const auto& [key, batch] : batches) {
@@ -33,7 +33,7 @@ struct Reader {
 };
 
 // Processes die with batches that are acknowledged, arrived or neither, and with unsent tuples. For every such
-// combination, each packet and tuple is reported to readers once.
+// combination, each packet and tuple is reported to readers exactly once.
 TEST_F(BatchOutputTest, TheNextProcessReportsTheLossesOfADeadOne) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);
@@ -56,8 +56,7 @@ TEST_F(BatchOutputTest, TheNextProcessReportsTheLossesOfADeadOne) {
       }
       const bool is_last = incarnation == kProcesses;
       if (is_last) output_->end_query(0, steps);
-      // In the order in which batches were sent, the first ones were acknowledged, the next ones only arrived, and the
-      // rest were lost.
+      // In sending order, the first batches were acknowledged, the next ones only arrived, and the rest were lost.
       const size_t delivered = is_last ? sent_.size() : random() % (sent_.size() + 1);
       const size_t acknowledged = is_last ? delivered : random() % (delivered + 1);
       for (size_t i = 0; i < delivered; ++i) {
@@ -77,7 +76,7 @@ TEST_F(BatchOutputTest, TheNextProcessReportsTheLossesOfADeadOne) {
   }
 }
 
-// For values that such a batch lacks, readers use those in the dead process's own batches.
+// For values that such a batch lacks, readers use the dead process's own batches.
 TEST_F(BatchOutputTest, LossesOfADeadProcessAreReportedWithoutItsWatchTime) {
   const auto ledger = std::make_unique<BatchLedger>();
   open({.incarnation = 1, .flush_after_ns = 0, .ledger = ledger.get()});

@@ -28,7 +28,7 @@ TEST_F(BatchOutputTest, QueriesOfShortIntervalsAreSentMoreOften) {
     output_->tick(now_ns, now_ns);
   }
   EXPECT_EQ(sent_of(0), 1);
-  // These are two batches with rows and then, without rows, watermarks at the same interval.
+  // two batches with rows and then, without rows, watermarks at the same interval
   EXPECT_EQ(sent_of(1), 5);
   EXPECT_EQ(rows(1), 50u);
   EXPECT_EQ(sent_.back().batch.watermark_ns(), start_ns + 100'000'000);
@@ -79,7 +79,7 @@ TEST_F(BatchOutputTest, AnArgumentSetsTheSendingInterval) {
   EXPECT_EQ(sent[0], 1);
 }
 
-// The filter "number >= 2" for the parser of numbers.
+// Returns the filter "number >= 2" for the parser of numbers.
 ParserFilter at_least_two() {
   v1::ConditionTree tree;
   auto* comparison = tree.add_nodes()->mutable_comparison();
@@ -91,7 +91,7 @@ ParserFilter at_least_two() {
   return {"numbers", std::move(*condition)};
 }
 
-// Consumers of the stream apply the condition themselves, and account for the tuples that they filter out.
+// Consumers of the stream apply the condition to the tuples themselves, and account for those that they filter out.
 TEST_F(BatchOutputTest, OnlyEventsThatMeetTheConditionAreEmitted) {
   queries_[0].filters.push_back(at_least_two());
   EventBell bell;
@@ -112,7 +112,7 @@ TEST_F(BatchOutputTest, OnlyEventsThatMeetTheConditionAreEmitted) {
   EXPECT_EQ(rows(1), 3u);
 }
 
-// Another thread prepares a slot for another query. Between the old query's end and the new one's start, nothing is
+// Another thread prepares a slot for another query. Between the old query's end and the new one's start, nothing may be
 // sent for the slot.
 TEST_F(BatchOutputTest, APreparedSlotSendsNothingUntilItIsAdded) {
   open({.heartbeat_after_ns = 0});
@@ -143,7 +143,7 @@ TEST_F(BatchOutputTest, AFlushSendsAllParsersOfTheQueryAndOnlyTheLastAdvancesThe
   EXPECT_EQ(sent_[2].batch.watermark_ns(), 300);
 }
 
-// Every tuple is weighted by the rate of its batch, whenever the rate changed.
+// Every tuple must be weighted by its batch's rate, regardless of when the rate changed.
 TEST_F(BatchOutputTest, AChangeOfTheSamplingRateClosesTheBatch) {
   queries_[0].sampling_rate = 0.8;
   open();
@@ -234,7 +234,7 @@ TEST_F(BatchOutputTest, SequencesAreGaplessPerQueryAndTheLastBatchEndsIt) {
   }
 }
 
-// Another process takes over q0, so its stream does not end, but this process has sent everything that it had.
+// Another process takes over q0, so q0's stream does not end, but this process has sent everything that it had.
 TEST_F(BatchOutputTest, AnAbandonedQueryIsDoneWithoutAnEnd) {
   const std::atomic<uint64_t> abandoned = 1;
   queries_[0].monitor = "part";

@@ -18,9 +18,9 @@ class DeliveryListener {
 class BatchSink {
  public:
   enum class Sent : uint8_t {
-    kTaken,    // accepted: the listener will be called once for the ticket
-    kFull,     // there is no room, and the batch is not accepted
-    kRefused,  // the batch can never be accepted
+    kTaken,    // accepted; the listener will be called once for the ticket
+    kFull,     // not accepted, since there is no room
+    kRefused,  // not accepted, and never can be
   };
 
   virtual ~BatchSink() = default;
@@ -30,11 +30,11 @@ class BatchSink {
   virtual Status prepare(uint32_t query) = 0;
   // Sends a batch of the query with this index. Copies the bytes.
   virtual Sent send(uint32_t query, std::string_view batch, uint64_t ticket) = 0;
-  // The used share of the room for batches, 0 to 1.
+  // Returns the used share of the room for batches, 0 to 1.
   virtual double fill() const = 0;
   // Calls the listener with the outcomes known so far.
   virtual void poll() = 0;
-  // Like poll(), but waits for outcomes up to a tenth of a second.
+  // Like poll(), but waits up to a tenth of a second for outcomes.
   virtual void wait() = 0;
   // Waits until every accepted batch has been delivered or given up.
   virtual Status flush() = 0;

@@ -6,7 +6,7 @@
 namespace tapline {
 namespace {
 
-// Rows are written as little-endian words straight from memory.
+// Rows are copied from memory as little-endian words.
 static_assert(std::endian::native == std::endian::little);
 
 v1::Column::Type type_of(FieldType type) {

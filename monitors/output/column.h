@@ -1,4 +1,4 @@
-// Builds one column of a batch. Numbers take 8 bytes until the column is closed, which packs them into the
+// Builds one column of a batch. Each number takes 8 bytes until the column is closed; close() packs them to the
 // narrowest width.
 #pragma once
 
@@ -51,7 +51,7 @@ class ColumnBuilder {
   std::unique_ptr<uint64_t[]> values_;  // max_rows values
   uint32_t rows_ = 0;
   std::unique_ptr<Dictionary> dictionary_;
-  std::vector<uint32_t> absent_;  // rows without a value, ascending; most columns have none
+  std::vector<uint32_t> absent_;  // rows without a value, in ascending order; most columns have none
 };
 
 }  // namespace tapline

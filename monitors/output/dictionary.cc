@@ -8,8 +8,8 @@
 namespace tapline {
 namespace {
 
-// If less than this share of the slots (as a divisor) is used, they are freed one by one, since wiping the table costs
-// one cache line per eight slots.
+// If fewer than 1/kSparse of the slots are used, they are freed one by one, since wiping the whole table costs one
+// cache line per eight slots.
 constexpr size_t kSparse = 16;
 
 uint64_t fold(uint64_t a, uint64_t b) {
@@ -24,7 +24,7 @@ uint64_t load(const char* text, size_t bytes) {
   return word;
 }
 
-// A random key of this process for hashes, so that an attacker can't send strings that all fall into one slot.
+// A random key for this process's hashes, so that an attacker can't send strings that all fall into one slot.
 struct Key {
   uint64_t word[2];
   Key() {
@@ -40,8 +40,8 @@ Dictionary::Dictionary(uint32_t max_entries) : mask_(std::bit_ceil(2 * max_entri
   taken_.reserve(max_entries);
 }
 
-// Processes two words of eight bytes at a time, each pair with one multiplication; the last pair may overlap the one
-// before. std::hash takes three times as long for the 10 to 40 bytes of a URL.
+// Processes two words of eight bytes at a time, with one multiplication per pair; the last pair may overlap the
+// previous one. std::hash takes three times as long for the 10 to 40 bytes of a URL.
 uint64_t Dictionary::hash_of(std::string_view text) {
   static const Key key;
   const char* bytes = text.data();
@@ -78,8 +78,8 @@ uint32_t Dictionary::find(std::string_view text) {
   return entries() - 1;
 }
 
-// On a quiet network, most batches have few rows: wiping the whole table for each of a dozen columns took 60 % of all
-// instructions of kafka_request over a slow capture.
+// On a quiet network, most batches have few rows: wiping the whole table for each of a dozen columns took 60 % of the
+// instructions of kafka_request on a slow capture.
 void Dictionary::clear() {
   if (taken_.size() < slots_.size() / kSparse) {
     for (const uint32_t slot : taken_) slots_[slot] = Slot{0, 0};

@@ -1,7 +1,7 @@
 // Stores byte strings without duplicates, numbered in the order of first appearance. Serves one column of one batch.
 //
-// Uses open addressing over a table at least twice as large as its maximum number of entries, so that neither adding
-// nor clearing allocates once the buffers have grown. Not thread-safe.
+// Uses open addressing in a table of at least twice its maximum number of entries, so neither adding nor clearing
+// allocates once the buffers have grown. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,10 @@ class Dictionary {
  public:
   explicit Dictionary(uint32_t max_entries);
 
-  // REQUIRES: fewer than max_entries distinct strings since clear(), or this string is one of them.
+  // Returns the string's index, adding it if it is new. REQUIRES: fewer than max_entries distinct strings since
+  // clear(), or this string is one of them.
   uint32_t index_of(std::string_view text) {
-    // Methods, hosts and flags mostly repeat: comparing with the latest entry costs less than hashing.
+    // Methods, hosts and flags mostly repeat, and comparing with the latest entry costs less than hashing.
     if (latest_ < ends_.size() && entry(latest_) == text) return latest_;
     return latest_ = find(text);
   }
@@ -25,7 +26,7 @@ class Dictionary {
 
   uint32_t entries() const { return static_cast<uint32_t>(ends_.size()); }
   const std::string& bytes() const { return bytes_; }
-  // The end of each entry in bytes().
+  // Returns the end offset of each entry in bytes().
   const std::vector<uint32_t>& ends() const { return ends_; }
   std::string_view entry(uint32_t index) const {
     uint32_t begin = index == 0 ? 0 : ends_[index - 1];
@@ -36,8 +37,7 @@ class Dictionary {
   static uint64_t hash_of(std::string_view text);
 
  private:
-  // A slot contains 0 if it is free, else an index plus 1. The upper half of the hash saves most comparisons of
-  // strings.
+  // `index_plus_one` is 0 if the slot is free. The upper half of the hash avoids most string comparisons.
   struct Slot {
     uint32_t index_plus_one;
     uint32_t tag;
@@ -46,7 +46,7 @@ class Dictionary {
   uint32_t find(std::string_view text);
 
   uint32_t mask_;
-  uint32_t latest_ = 0;  // result of the latest index_of()
+  uint32_t latest_ = 0;  // result of the latest call of index_of()
   std::vector<Slot> slots_;
   std::vector<uint32_t> taken_;  // the slot of each entry
   std::string bytes_;

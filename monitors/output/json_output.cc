@@ -111,7 +111,7 @@ void JsonOutput::tick(int64_t monotonic_ns, int64_t watermark_ns) {
   write();
 }
 
-// Writes the buffer, which is empty afterwards unless a writer exists that was not ready for more.
+// Writes the buffer. The buffer is empty afterwards, unless a writer exists that was not ready for more.
 void JsonOutput::write() {
   if (buffer_.empty()) return;
   size_t bytes = buffer_.size();
