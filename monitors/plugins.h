@@ -1,4 +1,4 @@
-// Loads a configuration's plug-ins into the registry of parsers.
+// Loads a configuration's plug-ins into the parser registry.
 #pragma once
 
 #include <span>
@@ -9,11 +9,10 @@
 
 namespace tapline {
 
-// Registers the parsers of each file by name. A plug-in that the page marks as disabled is not loaded; instead,
-// substitutes for its parsers count the flows that these would have seen. `page` is null if the process runs without a
-// supervisor.
+// Registers each file's parsers by name. A plug-in that the page marks as disabled is not loaded; substitutes for its
+// parsers then count the flows that they would have seen. `page` is null if the process runs without a supervisor.
 //
-// Fails on a file that is not a plug-in, and on a parser whose name is already used. Call it once per process.
+// Fails if a file is not a plug-in, or if a parser's name is already used. REQUIRES: not called before in this process.
 Status load_plugins(std::span<const std::string> paths, MonitorPage* page);
 
 }  // namespace tapline

@@ -14,11 +14,11 @@
 
 namespace tapline {
 
-// Reports the progress of all lanes twice a second while it exists and once more at its end, and renews the statistics
-// for monitor_stats.
+// Reports the progress of all lanes twice a second and once more in the destructor, and renews the statistics for
+// monitor_stats.
 class ProgressThread {
  public:
-  // `incarnation` is reported with the interfaces' arrivals; if it is 0, arrivals are not reported.
+  // `incarnation` is reported with the interfaces' arrivals; 0: arrivals are not reported.
   ProgressThread(std::vector<const LaneProgress*> lanes, uint64_t incarnation, std::vector<std::string> interfaces,
                  MessageReporter* reporter, std::function<void()> renew);
   ~ProgressThread();
@@ -28,7 +28,8 @@ class ProgressThread {
  private:
   void run();
   void report() const;
-  // Returns the number of packets on all interfaces; nothing if there are no interfaces or one of them has no counter.
+  // Returns the number of packets on all interfaces, or nullopt if there are no interfaces or one of them has no
+  // counter.
   std::optional<uint64_t> counted() const;
   void report_copies() const;
 

@@ -22,7 +22,7 @@
 namespace tapline {
 namespace {
 
-// Restores the queries that a crashed process had at its end.
+// Restores the queries that a crashed process was running.
 Status resume_queries(const MonitorConfig& config, const MonitorPage& page, Queries* queries) {
   for (uint32_t place = 0; place < kMaxQueries; ++place) {
     const std::string_view bytes = page.plans[place].plan();
@@ -85,7 +85,7 @@ Status load_queries(const MonitorConfig& config, MonitorPage* page, Queries* que
       return {status.code(), path + ": " + status.message()};
     if (page != nullptr && !page->plans[place].set(plan.SerializeAsString()))
       return Status::invalid(path + ": the plan is too long");
-    // Nothing confirms copies for a plan from a file.
+    // No component confirms copies for a plan from a file.
     spec.copies_unconfirmed = false;
     if (page != nullptr) page->copies_confirmed[place] = true;
     queries->taken |= uint64_t{1} << place++;

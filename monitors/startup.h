@@ -26,9 +26,9 @@ Status load_queries(const MonitorConfig& config, MonitorPage* page, Queries* que
 // Returns every parser that some query names, without duplicates, or all parsers if queries may be added later.
 std::vector<std::string> parsers_for(const MonitorConfig& config, const Queries& queries);
 std::vector<std::unique_ptr<Parser>> make_parsers(const std::vector<std::string>& names);
-// Chooses the layout of the flags, or else that of the plans, which must agree.
+// Chooses the layout that the flags specify, or else the one in the plans, which must agree.
 Status choose_layout(const MonitorConfig& config, const Queries& queries, ThreadLayout* layout);
-// Refuses a layout that contradicts the configuration.
+// Fails if the layout contradicts the configuration.
 Status check_layout(const MonitorConfig& config, const Queries& queries, const ThreadLayout& layout, bool supervised);
 // Restricts the queries to the taps of their queues. Fails if taps are missing.
 Status bind_queries(MonitorTaps* taps, Queries* queries);
@@ -39,9 +39,9 @@ std::vector<std::unique_ptr<PacketSource>> make_sources(const MonitorConfig& con
 std::unique_ptr<TupleOutput> make_output(const MonitorConfig& config, const Queries& queries, uint32_t unit,
                                          bool is_live, uint64_t incarnation, std::span<const Schema* const> schemas,
                                          QueryAccounts* accounts, BatchLedger* ledger, EventRing* events);
-// Returns the options of each of `sharing` engines that share the flows.
+// Returns the options for each of `sharing` engines that share the flows.
 EngineOptions engine_options_of(const MonitorConfig& config, uint32_t sharing, UnitPage* page);
-// Returns options if packets must be counted once, because their taps are known to belong to one network.
+// Returns options if each packet must be counted once, because the taps are known to belong to one network.
 std::optional<ViewOptions> view_options_of(const MonitorConfig& config, std::span<const Tap> taps);
 
 }  // namespace tapline

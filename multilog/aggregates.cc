@@ -1,4 +1,4 @@
-// Computes aggregates at the tails of a snapshot: from buckets that are in step with it, otherwise from rows.
+// Computes aggregates at a snapshot's tails: from buckets that are not ahead of it, otherwise from rows.
 #include <algorithm>
 
 #include "multilog/multilog_impl.h"
@@ -19,7 +19,7 @@ Snapshot MultiLogImpl::borrow(const Snapshot& snapshot, const Snapshot::View* vi
   return borrowed;
 }
 
-// Folds the rows of the aggregate's filter since the aggregate began, with times in [low, high].
+// Folds the rows of the aggregate's filter that have arrived since the aggregate was added, with times in [low, high].
 void MultiLogImpl::fold(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot,
                         const Snapshot::View* view, uint64_t low, uint64_t high, std::vector<uint64_t>* state,
                         uint64_t* unreadable) const {
@@ -38,8 +38,8 @@ void MultiLogImpl::fold(const tapline::multilog::Aggregate& aggregate, const Sna
   *unreadable += cursor.statistics().unreadable;
 }
 
-// Reads one writer's state from its buckets, and adds the ranges of time that they don't cover to `rest`. Returns false
-// if the ring has advanced in the meantime.
+// Reads one writer's state from its buckets, and adds the time ranges that the buckets don't cover to `rest`. Returns
+// false if the evicted state can't be used, or if the ring has advanced in the meantime.
 bool MultiLogImpl::read_cached(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, uint64_t low,
                                uint64_t high, std::vector<uint64_t>* state,
                                std::vector<std::pair<uint64_t, uint64_t>>* rest, const Snapshot::View& view) const {
@@ -64,7 +64,7 @@ bool MultiLogImpl::read_cached(const tapline::multilog::Aggregate& aggregate, co
     else
       aggregate.function->merge(Cells(state->data()), Cells(copy.state.data()));
   }
-  // If a bucket had left the ring in between, it would be counted twice or not at all.
+  // A bucket that left the ring in the meantime would be counted twice or not at all.
   return buckets.version(buckets.slots()) == evicted.version;
 }
 
@@ -101,7 +101,7 @@ Result<AggregateValue> MultiLogImpl::read_aggregate(const std::string& name, con
       rest.clear();
       cached = read_cached(*aggregate, snapshot, low, high, &state, &rest, view);
       const auto* mine = aggregate->per_writer[view.log->number()].load(std::memory_order_acquire);
-      // It is pointless to retry buckets that are ahead of this snapshot or have left the ring.
+      // Retrying can't help if buckets are ahead of this snapshot or have left the ring.
       if (!cached && (mine->buckets->version(mine->buckets->slots()) > view.tail || low != 0 || high != kAllTime))
         break;
     }

@@ -1,5 +1,5 @@
-// Writes and loads the catalogue: one line per definition, with percent-escaped words, ordered so that each definition
-// can be recreated.
+// Writes and loads the catalogue: one line per definition, with percent-escaped words, in an order in which the
+// definitions can be recreated.
 #include <algorithm>
 #include <sstream>
 
@@ -84,7 +84,7 @@ std::string MultiLogImpl::catalogue_text() const {
         << escaped(spec.condition) << ' ' << spec.window_ns << ' ' << spec.period_ns << ' '
         << static_cast<int>(spec.severity) << ' ' << spec.cooldown_ns << '\n';
   }
-  // A filter may compare with an aggregate of another filter, so definitions are listed by ID.
+  // A filter may refer to an aggregate over another filter, so definitions are listed in the order of their IDs.
   std::istringstream lines(out.str());
   std::vector<std::pair<uint64_t, std::string>> sorted;
   for (std::string line; std::getline(lines, line);) {
@@ -133,7 +133,7 @@ Status MultiLogImpl::load_definition(const std::string& line) {
   return add_trigger_locked(spec);
 }
 
-// Each definition that can't be recreated is reported as a separate problem.
+// Reports each definition that can't be recreated as a separate problem.
 Status MultiLogImpl::load_catalogue(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {

@@ -1,5 +1,5 @@
-// Runs threads against each other, for ThreadSanitizer and for the listed outcomes. Rows contain their writer and
-// number, so that each reader can verify that it sees a prefix.
+// Runs threads concurrently, for ThreadSanitizer and for the listed outcomes. Rows contain their writer and number, so
+// each reader can verify that it sees a prefix.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -24,7 +24,7 @@ std::unique_ptr<MultiLog> opened(size_t memory_bytes, bool threads, uint32_t seg
   return std::move(*opened);
 }
 
-// ack is the writer, seq the number of the row, bytes always 100, and flags 1 for every fourth row.
+// ack is the writer, seq the row's number, bytes always 100, and flags 1 for every fourth row.
 PaperRow numbered_row(uint32_t writer, uint64_t number) {
   PaperRow row = make_paper_row(number, 1000000000 + number * 10000);
   row.ack = writer;
@@ -116,14 +116,14 @@ TEST(Concurrency, EveryReadSeesAPrefixOfEachWriter) {
   reader.join();
   check_snapshot(*log);
   EXPECT_GE(log->writer(0)->tail(), 200000u);
-  // The trigger thread will be scheduled eventually.
+  // The trigger thread is scheduled eventually.
   for (int i = 0; i < 10000 && log->trigger_statistics().alerts == 0; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_GT(log->trigger_statistics().alerts, 0u);
 }
 
-// Two writers append a row each; two readers read twice. A reader continues to see all rows that it has seen; no other
-// outcomes exist.
+// Two writers append a row each; two readers read twice. A reader must still see all rows that it saw before; no other
+// outcomes are acceptable.
 TEST(Concurrency, ReadersOfTwoWritersSeeAcceptableOutcomesOnly) {
   const auto log = opened(size_t{8} << 20, false, 64);
   Writer *a = *log->add_writer(), *b = *log->add_writer();
@@ -155,8 +155,8 @@ TEST(Concurrency, ReadersOfTwoWritersSeeAcceptableOutcomesOnly) {
   EXPECT_FALSE(seen.empty());
 }
 
-// When a reader sees that a posting was counted, the posting is also written, even while the writer is slow with a
-// batch.
+// When a reader sees that a posting was counted, the posting must already be written, even while the writer is in the
+// middle of a slow batch.
 TEST(Concurrency, OffsetsAreWrittenBeforeTheyAreCounted) {
   constexpr uint32_t kBatch = 512;
   for (int round = 0; round < 20 && !HasFailure(); ++round) {
@@ -213,7 +213,7 @@ TEST(Concurrency, AStoppedWriterBlocksNoOtherThread) {
   const Snapshot snapshot = log->take_snapshot();
   EXPECT_EQ(snapshot.views()[0].tail, 5u);
   EXPECT_EQ(snapshot.views()[1].tail, 3000u);
-  // The aggregate's bucket is being changed, so readers fold the prefix themselves. (With go_on, they would also see
+  // The aggregate's bucket is being changed, so readers fold the prefix from the rows. (With go_on, they would also see
   // row 7.)
   const auto value = log->read_aggregate("n", snapshot);
   ASSERT_TRUE(value.ok());
@@ -282,7 +282,8 @@ TEST(Freezing, UnfreezeReportsAnExpiry) {
   EXPECT_TRUE(*log->unfreeze(token->id));
   EXPECT_EQ(log->take_snapshot().rows(), 20u);
   EXPECT_FALSE(*log->unfreeze(token->id));
-  // When a freeze expires, rows become visible automatically, and the coordinator learns that its snapshot is void.
+  // When a freeze expires, rows become visible automatically, and the coordinator is informed that its snapshot is
+  // void.
   const auto brief = log->freeze(1);
   ASSERT_TRUE(brief.ok());
   append_numbered(writer, &next, 5);

@@ -1,4 +1,4 @@
-// Tests the correct behaviour for each of the defects (and limits) that were found in Confluo's published code.
+// Tests the correct behaviour where Confluo's published code was found to have a defect or a limit.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -37,7 +37,7 @@ class Defects : public testing::Test {
     EXPECT_TRUE(cursor.ok()) << cursor.status().to_string();
     size_t count = 0;
     for (auto rows = cursor->next(); !rows.empty(); rows = cursor->next()) {
-      // Each row must be one that was written, rather than freed memory.
+      // Each row must be one that was written, not freed memory.
       for (const uint8_t* row : rows) EXPECT_EQ(std::memcmp(row + 34, make_paper_row(row_at(row).seq, 0).rest, 8), 0);
       count += rows.size();
     }
@@ -94,7 +94,7 @@ TEST_F(Defects, ATriggersWindowIsNotItsPeriod) {
       log_->add_trigger(
               {.name = "t", .aggregate = "sum", .condition = "SUM >= 1000", .window_ns = 10 * kMs, .period_ns = kMs})
           .ok());
-  // There are 100 bytes per millisecond: no millisecond has 1000, but every ten do.
+  // Each millisecond has 100 bytes: no millisecond has 1000, but any ten do.
   for (uint64_t ms = 100; ms < 109; ++ms) {
     append(ms * kMs);
     log_->evaluate_triggers(ms * kMs);
@@ -106,14 +106,14 @@ TEST_F(Defects, ATriggersWindowIsNotItsPeriod) {
   ASSERT_EQ(alerts.size(), 1u);
   EXPECT_EQ(alerts[0].window_begin_ns, 100 * kMs);
   EXPECT_EQ(alerts[0].window_end_ns, 110 * kMs);
-  // A trigger that is evaluated rarely still sees each window.
+  // A trigger that is evaluated rarely still checks each window.
   ASSERT_TRUE(
       log_->add_trigger({.name = "seldom", .aggregate = "sum", .condition = "SUM > 5000", .period_ns = 1000 * kMs})
           .ok());
   log_->evaluate_triggers(2000 * kMs);
   for (uint64_t ms = 200; ms < 230; ++ms) append(ms * kMs, ms == 210 ? 6000 : 1);
   log_->evaluate_triggers(4000 * kMs);
-  EXPECT_EQ(log_->take_alerts().size(), 2u);  // seldom, and t, whose window has 6000 too
+  EXPECT_EQ(log_->take_alerts().size(), 2u);  // seldom, and t, whose window also has 6000
 }
 
 TEST_F(Defects, LateAndReplayedDataAlerts) {
@@ -122,7 +122,7 @@ TEST_F(Defects, LateAndReplayedDataAlerts) {
   append(10000 * kMs);
   log_->evaluate_triggers(kMs);
   EXPECT_TRUE(log_->take_alerts().empty());
-  // The first row is a few buckets late, the next one hours: its bucket has long left the ring of 64.
+  // The first row is a few buckets late. The next one is hours late: its bucket left the ring of 64 long ago.
   append(9990 * kMs, 600);
   log_->evaluate_triggers(3 * kMs);
   auto alerts = log_->take_alerts();
@@ -141,7 +141,7 @@ TEST_F(Defects, LateAndReplayedDataAlerts) {
   alerts = log_->take_alerts();
   ASSERT_EQ(alerts.size(), 1u);
   EXPECT_EQ(alerts[0].window_begin_ns, 10005 * kMs);
-  // A row with a very old timestamp must not prevent the engine from finding the next.
+  // A row with a very old timestamp must not prevent the engine from finding the next row.
   append(0, 1);
   append(5000 * kMs, 700);
   log_->evaluate_triggers(8 * kMs);
@@ -183,7 +183,7 @@ TEST_F(Defects, WindowsBelowALimitAlertOnceTheyHavePassed) {
   EXPECT_TRUE(log_->take_alerts().empty());
   append(103 * kMs);
   log_->evaluate_triggers(5 * kMs);
-  // 101 had 10 bytes and 102 none.
+  // Bucket 101 had 10 bytes, and bucket 102 had none.
   const auto alerts = log_->take_alerts();
   ASSERT_EQ(alerts.size(), 2u);
   EXPECT_EQ(alerts[0].window_begin_ns, 101 * kMs);

@@ -1,4 +1,4 @@
-// Implements definitions of filters, aggregates and triggers, and the pipeline that writers run.
+// Implements the definitions of filters, aggregates and triggers, and the pipeline that writers run.
 #include <algorithm>
 
 #include "multilog/multilog_impl.h"
@@ -38,7 +38,7 @@ std::shared_ptr<Filter> MultiLogImpl::find_filter(std::string_view name) const {
   return nullptr;
 }
 
-// Resolves name.OUTPUT, a name alone for its first output, or an output's own name.
+// Resolves NAME.OUTPUT, NAME (the first output), or an output's own name.
 std::optional<AggregateRef> MultiLogImpl::resolve(std::string_view name) const {
   for (const auto& aggregate : aggregates_) {
     for (uint32_t i = 0; i < aggregate->outputs.size(); ++i) {
@@ -58,8 +58,8 @@ bool MultiLogImpl::is_referenced(const tapline::multilog::Aggregate& aggregate) 
   });
 }
 
-// Builds a new pipeline from the definitions. Each writer adopts it with its next piece, and the old one is freed once
-// no writer uses it.
+// Builds a new pipeline from the definitions. Each writer adopts it with its next piece, and the old pipeline is freed
+// once no writer uses it.
 void MultiLogImpl::rebuild() {
   auto pipeline = std::make_unique<Pipeline>(options_.schema);
   pipeline->serial = ++pipelines_;
@@ -101,7 +101,7 @@ Status MultiLogImpl::add_filter_locked(const std::string& name, Result<Expressio
   filter->name = name;
   filter->everything = compiled->root().kind == Node::Kind::kTrue;
   filter->expression = std::move(*compiled);
-  // Postings are stored by ID modulo kMaxFilters, so two filters must never share a slot at the same time.
+  // Postings are stored by ID modulo kMaxFilters, so two filters must never use the same slot at the same time.
   while (std::any_of(filters_.begin(), filters_.end(),
                      [&](const auto& f) { return f->id % kMaxFilters == filter->id % kMaxFilters; }))
     filter->id = next_id_++;
@@ -156,7 +156,7 @@ Status MultiLogImpl::add_aggregate_locked(const AggregateSpec& spec) {
   aggregate->filter = find_filter(spec.filter);
   if (aggregate->filter == nullptr) {
     if (!spec.filter.empty()) return {Code::kNotFound, "no filter " + spec.filter};
-    // All rows have an unnamed filter, which is created once.
+    // An unnamed filter, which is created once, selects all rows.
     for (const auto& filter : filters_) {
       if (filter->name.empty()) aggregate->filter = filter;
     }

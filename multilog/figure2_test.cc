@@ -1,6 +1,5 @@
-// Repeats Figure 2 of the Confluo paper with the library alone: two flows share a switch that drops packets for one of
-// three reasons, and the data of the monitor and of the diagnosis show which one. Other uses of aggregates are also
-// covered.
+// Repeats Figure 2 of the Confluo paper with only the library: two flows share a switch that drops packets for one of
+// three reasons, and the data of the monitor and of the diagnosis show which one. Also covers other uses of aggregates.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,8 +23,8 @@ Schema flow_schema() {
                         {.name = "queue_depth", .type = FieldType::kU16, .optional = true}});
 }
 
-// The function of Figure 2: the greatest sequence number and its packet's timestamp. Later timestamps win, so states
-// merge in any order.
+// Returns the function of Figure 2: the greatest sequence number and its packet's timestamp. Later timestamps win, so
+// states merge in any order.
 UserFunction max_seq() {
   UserFunction function;
   function.words = 2;
@@ -74,15 +73,15 @@ class Network {
     }
   }
 
-  // The flows send in turn every 100 us for 2 s; dropped packets are retransmitted 5 ms after the flow's last packet of
-  // the burst.
+  // The flows alternate, with a packet every 100 us for 2 s. A dropped packet is retransmitted after 5 ms, and its flow
+  // pauses until then.
   void run() {
     std::mt19937 random(3);
     for (uint64_t time_ns = 0; time_ns < 2000 * kMs; time_ns += 100000) {
       const uint32_t flow = 1 + time_ns / 100000 % 2;
       send(time_ns, flow, 1000 + time_ns / 100000 * 1500);
       if (!drops(time_ns, flow, random)) continue;
-      // Only the retransmission arrives, after newer packets: out of order, and late.
+      // Only the retransmission arrives: late, and with a sequence number below newer packets.
       lost_.push_back({time_ns + 5 * kMs, flow, 999 + time_ns / 100000 * 1500});
     }
     log_->evaluate_triggers(kMs);
@@ -98,7 +97,7 @@ class Network {
     const double p2 =
         log_->aggregate({.filter = "flow2"}, {.function = "MAX", .field = "priority"})->values[0].as_double();
     if (p1 < p2 && c1 > 0 && c2 < c1 / 20) return Scenario::kUnequalPriority;
-    // The differences between the times of retransmissions, in buckets of 10 ms.
+    // Returns the differences between the times of the two flows' retransmissions, in buckets of 10 ms.
     std::vector<double> times;
     for (const char* filter : {"rtms1", "rtms2"}) {
       auto cursor = log_->query({.filter = filter});
@@ -142,7 +141,8 @@ class Network {
       lost_.erase(lost_.begin());
     }
     if (!lost_.empty() && lost_.front().flow == flow && lost_.front().retransmission_ns > sent_ns) {
-      // A sender waits after a loss, so a retransmission arrives long after the greatest sequence number.
+      // A sender pauses after a loss, so its retransmission arrives long after the packet with the greatest sequence
+      // number.
       return;
     }
     append(sent_ns, flow, seq);
@@ -207,7 +207,7 @@ TEST_F(Aggregates, SketchesMergeOverWritersAndBuckets) {
   EXPECT_EQ(sizes->names, (std::vector<std::string>{"P50", "P99"}));
   EXPECT_NEAR((*sizes)["P50"].as_double(), 500, 500 * 0.016);
   EXPECT_NEAR((*sizes)["P99"].as_double(), 990, 990 * 0.016);
-  // Aggregates over a time whose buckets were evicted are computed from the rows by the same functions.
+  // If a time range's buckets were evicted, the same functions compute its aggregates from the rows.
   EXPECT_NEAR(
       log_->aggregate({.expression = "flow < 100"}, {.function = "DISTINCT", .field = "flow"})->values[0].as_double(),
       100, 5);
@@ -254,8 +254,8 @@ TEST_F(Aggregates, AFilterComparesWithTheGroupOfItsRow) {
   ASSERT_TRUE(log_->add_filter("again", "seq <= SEQ").ok());
   EXPECT_EQ(log_->remove_aggregate("last").code(), Code::kInUse);
   for (uint32_t i = 0; i < 50; ++i) append(0, i, i % 5, 10 + i, 1);
-  append(0, 51, 0, 20, 1);  // flow 0 is at 55: retransmitted
-  append(0, 52, 9, 3, 1);   // flow 9 is new: nothing to compare with
+  append(0, 51, 0, 20, 1);  // flow 0 is at 55, so this is a retransmission
+  append(0, 52, 9, 3, 1);   // flow 9 is new, so there is nothing to compare with
   EXPECT_EQ(log_->query({.filter = "again"})->next().size(), 1u);
 }
 

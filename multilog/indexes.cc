@@ -27,7 +27,7 @@ Status MultiLogImpl::add_index_locked(const std::string& name, bool backfill) {
   return {};
 }
 
-// Postings are stored by ID modulo kMaxIndexes, so two indexes must never share a slot at the same time.
+// Postings are stored by ID modulo kMaxIndexes, so two indexes must never use the same slot at the same time.
 void MultiLogImpl::add_part(Index index) {
   auto taken = [&](uint64_t id) {
     return std::any_of(indexes_.begin(), indexes_.end(),
@@ -52,7 +52,7 @@ Status MultiLogImpl::remove_index(const std::string& field) {
   return save_catalogue();
 }
 
-// Full segments get their postings now; writers add them to later segments.
+// Builds the index's postings for segments that are already full; writers do so for later segments.
 void MultiLogImpl::backfill_index(const Index& index) {
   const Snapshot snapshot = take_snapshot();
   PostingsBuilder builder;

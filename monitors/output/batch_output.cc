@@ -17,7 +17,6 @@ constexpr int64_t kEndTimeoutNs = 10 * kNsPerSecond;
 constexpr int64_t kShortestFlushNs = 10 * kNsPerMs;
 
 // Returns the second of packet time. Before the first packet (INT64_MIN), the result is below any second.
-// packet.
 int64_t second(int64_t time_ns) { return time_ns / kNsPerSecond; }
 
 // Applies the same rule as the gate: the query decides which side is TO, regardless of the side that opened the

@@ -1,12 +1,12 @@
-// Writes tuples as lines of JSON to a file descriptor. Keys follow the order of the columns, with "parser" first:
+// Writes tuples as lines of JSON to a file descriptor. Keys are in the order of the columns, after "parser":
 //
 //   {"parser":"tcp_conn_time","time_ns":…,"flow_id":"<16 hex>-<8 hex>","client_known_by":"handshake",
 //    "src_ip":"10.0.0.1",…}
 //
 // If several queries run, "query" follows "parser", and a tuple that several queries want has one line for each. A live
-// capture never waits for its reader: a thread writes, up to kMaxWaitingBytes wait for it, and whole lines beyond that
-// are dropped as output_full. Capture files wait. Triggers on tuples are tested, and their events are lines as well.
-// Not thread-safe.
+// capture never waits for its reader: another thread writes, up to kMaxWaitingBytes wait for it, and further lines are
+// dropped as output_full. A capture file waits. Triggers on tuples are tested, and their events are lines as well. Not
+// thread-safe.
 #pragma once
 
 #include <array>
@@ -27,11 +27,11 @@ class JsonOutput final : public TupleOutput, private QueryTupleTriggers::Output 
  public:
   static constexpr size_t kMaxWaitingBytes = 4 << 20;
 
-  // If there is a `ledger`, tuples count once they are written: the ledger records the waiting ones, and queries that
-  // it knows resume from their accounts. Strings that queries want hashed are hashed under `hash_key`.
+  // With a `ledger`, tuples count once they are written: the ledger records the waiting ones, and queries that it knows
+  // resume from their accounts. `hash_key` is the key for strings that queries want hashed.
   //
-  // Writes to `fd`, which the caller still owns. `queries` are the query slots, `schemas` are in the engine's order;
-  // all three outlive the output. Lines name their query if `name_queries` is true.
+  // Writes to `fd`, which the caller still owns. `queries` are the query slots, `schemas` are in the engine's order,
+  // and all three outlive the output. Lines name their query if `name_queries` is true.
   JsonOutput(int fd, std::span<const QuerySpec> queries, bool name_queries, std::span<const Schema* const> schemas,
              QueryAccounts* accounts, bool is_live, BatchLedger* ledger = nullptr, HashKey hash_key = {});
 
@@ -63,12 +63,12 @@ class JsonOutput final : public TupleOutput, private QueryTupleTriggers::Output 
   std::span<const QuerySpec> queries_;
   bool name_queries_;
   HashKey hash_key_;
-  // By query, then by parser; null if strings are written unchanged.
+  // By query, then by parser; null if the strings are written unchanged.
   std::vector<std::vector<std::unique_ptr<TextShaper>>> shapers_;
   std::span<const Schema* const> schemas_;
-  // By query; null if it has none.
+  // By query; null if the query has no triggers.
   std::vector<std::unique_ptr<QueryTupleTriggers>> triggers_;
-  // Bits of queries with triggers that were added and have not ended.
+  // Bits of the queries with triggers that were added and have not ended.
   uint64_t triggered_ = 0;
   QueryAccounts* accounts_;
   // Used for live captures only.
@@ -77,7 +77,7 @@ class JsonOutput final : public TupleOutput, private QueryTupleTriggers::Output 
   OutputStats stats_;
   int64_t written_at_ns_ = 0;
   BatchLedger* ledger_;
-  // The ledger's waiting tuples that the writer has taken but may not have written.
+  // The ledger's waiting tuples that were passed to the writer but may not be written yet.
   std::array<uint64_t, kMaxQueries> offered_ = {};
   // Queries that a dead process knew and that have not been added again yet.
   uint64_t resumable_ = 0;

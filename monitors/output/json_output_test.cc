@@ -36,7 +36,7 @@ TEST(JsonTextTest, Utf8IsKeptAndInvalidBytesAreReplaced) {
   EXPECT_EQ(quoted("\xf4\x90\x80\x80").size(), 2 + 12u) << "above U+10FFFF";
 }
 
-// A strict reader can read every pair of bytes.
+// A strict JSON reader must accept every pair of bytes.
 TEST(JsonTextTest, EmitsValidJson) {
   for (int first = 0; first < 256; ++first) {
     for (int second = 0; second < 256; ++second) {
@@ -125,7 +125,7 @@ TEST_F(JsonOutputTest, EachTupleIsALine) {
   EXPECT_EQ(accounts_[0].tuples_out, 1u);
 }
 
-// The schema of the parser `trigger`.
+// Returns the schema of the parser `trigger`.
 const Schema& events() {
   static const Schema events = {.name = "trigger",
                                 .fields = {{"trigger", FieldType::kU64},
@@ -144,7 +144,7 @@ const Schema& events() {
   return events;
 }
 
-// As BatchOutput does; events are lines of the parser `trigger`.
+// As in BatchOutput; here, events are lines of the parser `trigger`.
 TEST_F(JsonOutputTest, TriggersOnTuplesAreTested) {
   schemas_ = {&schema_, &events()};
   const TupleTrigger twice = {.processor = 3,
@@ -190,7 +190,7 @@ TEST_F(JsonOutputTest, TriggersOnTuplesAreTested) {
   EXPECT_LT(kTupleNs, kEndNs);
 }
 
-// All groups have an event at the end of the window: more than would fit into the buffer.
+// At the end of the window, every group has an event: more than fit into the buffer.
 TEST_F(JsonOutputTest, AFileHasTheEventsOfManyGroups) {
   constexpr uint32_t kGroups = 40'000, kSrcPort = 5;
   constexpr int64_t kStartNs = 1'700'000'000'000'000'000, kEndNs = kStartNs + 10'000'000;
@@ -222,7 +222,7 @@ TEST_F(JsonOutputTest, AFileHasTheEventsOfManyGroups) {
   close(file);
 }
 
-// Each query receives the text in the form that it requests.
+// Each query must receive the string in the form that it requests.
 TEST_F(JsonOutputTest, TextsHaveTheFormThatEachQueryRequests) {
   queries_.push_back({.name = "q1", .shapes = {{"p", "url", TextForm::kHash}}});
   JsonOutput output(pipe_[1], queries_, true, schemas_, &accounts_, false, nullptr, HashKey{1, 2});
@@ -287,8 +287,8 @@ TEST_F(JsonOutputTest, AFullDiskIsAnError) {
   close(full);
 }
 
-// A live capture continues although there is no reader; lines without room are counted, and every line that is read is
-// whole.
+// A live capture continues although there is no reader. Lines for which there is no room are counted, and every line
+// that is read is complete.
 TEST_F(JsonOutputTest, ALiveCaptureNeverWaitsForItsReader) {
   JsonOutput output(pipe_[1], queries_, false, schemas_, &accounts_, true);
   constexpr uint64_t kTuples = 100'000;

@@ -16,8 +16,8 @@ bool is_plain(uint8_t byte) { return byte >= 0x20 && byte < 0x80 && byte != '"' 
 
 bool is_continuation(uint8_t byte) { return (byte & 0xc0) == 0x80; }
 
-// The length of the UTF-8 sequence of two to four bytes at the beginning of `text`, or 0 if there is none: overlong
-// forms, surrogates and numbers above U+10FFFF are invalid (RFC 3629 section 4).
+// Returns the length of the UTF-8 sequence of two to four bytes at the beginning of `text`, or 0 if there is none.
+// Overlong forms, surrogates and numbers above U+10FFFF are invalid (RFC 3629 section 4).
 size_t sequence_length(std::string_view text) {
   auto byte_at = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0}; };
   uint8_t first = byte_at(0), second = byte_at(1);

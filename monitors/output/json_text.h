@@ -9,7 +9,7 @@
 
 namespace tapline {
 
-// Appends a quoted string, escaped as RFC 8259 section 7 requires. Each byte that is not UTF-8 (RFC 3629) becomes
+// Appends a quoted string, escaped as RFC 8259 section 7 requires. Each byte that is not valid UTF-8 (RFC 3629) becomes
 // U+FFFD.
 void append_json_string(std::string_view text, std::string* out);
 void append_number(uint64_t value, std::string* out);

@@ -11,11 +11,11 @@ namespace tapline {
 namespace {
 
 constexpr int kMetadataTryMs = 1000;
-// This is longer than the nine seconds after which brokers consider another broker dead.
+// This exceeds the nine seconds after which brokers consider another broker dead.
 constexpr int kBrokerResponseMs = 12'000;
 constexpr int kPauseUs = 100'000;
 constexpr int kWaitMs = 100;
-// Brokers learn about a new user or right within milliseconds.
+// Brokers learn about a new user or access right within milliseconds.
 constexpr uint32_t kMaxGrantMs = 5'000;
 
 struct FreeTopic {
@@ -25,7 +25,7 @@ using Topic = std::unique_ptr<rd_kafka_topic_t, FreeTopic>;
 
 void ignore_log(const rd_kafka_t*, int, const char*, const char*) {}
 
-// True if waiting may help: topics take a moment to appear after their creation.
+// Returns true if waiting may help: topics take a moment to appear after their creation.
 bool may_pass(rd_kafka_resp_err_t error) {
   return error == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE || error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
          error == RD_KAFKA_RESP_ERR__TIMED_OUT || error == RD_KAFKA_RESP_ERR__TRANSPORT;
@@ -72,7 +72,7 @@ class KafkaSink::Impl {
     return Sent::kRefused;
   }
 
-  // librdkafka also counts the bytes of batches.
+  // This includes batches that librdkafka has queued.
   double fill() const { return static_cast<double>(queued_bytes_) / (uint64_t{options_.queue_mib} << 20); }
 
   void poll(int timeout_ms) { rd_kafka_poll(producer_, timeout_ms); }
@@ -107,7 +107,7 @@ class KafkaSink::Impl {
         {"queue.buffering.max.kbytes", std::to_string(options_.queue_mib * 1024)},
         {"message.timeout.ms", std::to_string(options_.delivery_timeout_ms)},
         {"topic.metadata.refresh.fast.interval.ms", "100"},
-        // A broker that is frozen or unreachable can't report that, and the client looks for a new leader only once
+        // A broker that is frozen or unreachable sends no error, and the client looks for a new leader only once
         // requests time out.
         {"socket.timeout.ms", std::to_string(kBrokerResponseMs)},
     };
@@ -145,7 +145,7 @@ class KafkaSink::Impl {
 
   int64_t deadline() const { return monotonic_ns() + options_.timeout_ms * kNsPerMs; }
 
-  // The time until which a refusal may come from a broker that does not know a new user or right yet.
+  // Returns the time until which a refusal may come from a broker that does not yet know a new user or access right.
   int64_t grant_deadline() const { return monotonic_ns() + std::min(options_.timeout_ms, kMaxGrantMs) * kNsPerMs; }
 
   Status await_broker() {
@@ -176,7 +176,7 @@ class KafkaSink::Impl {
     }
   }
 
-  // Requests all topics: for a single one that does not exist, librdkafka responds as if it reached no broker.
+  // Requests all topics: for a single topic that does not exist, librdkafka responds as if it reached no broker.
   rd_kafka_resp_err_t count_partitions(const std::string& topic, uint32_t* partitions) {
     const rd_kafka_metadata_t* metadata = nullptr;
     rd_kafka_resp_err_t error = rd_kafka_metadata(producer_, 1, nullptr, &metadata, kMetadataTryMs);
@@ -189,7 +189,8 @@ class KafkaSink::Impl {
     return error;
   }
 
-  // True if this client has no right to the topic. The broker then does not list the topic, whether it exists or not.
+  // Returns true if this client has no access to the topic. The broker then does not list the topic, regardless of its
+  // existence.
   bool may_not_write(const QuerySpec& query) {
     Topic topic(rd_kafka_topic_new(producer_, query.topic.c_str(), nullptr));
     const rd_kafka_metadata_t* metadata = nullptr;
@@ -201,7 +202,7 @@ class KafkaSink::Impl {
     return was_refused;
   }
 
-  // The name by which brokers know this client.
+  // Returns the name by which brokers know this client.
   std::string principal() const {
     if (!options_.user.empty()) return "User:" + options_.user;
     return options_.certificate.empty() ? "an anonymous client" : "the owner of " + options_.certificate;
@@ -261,7 +262,7 @@ class KafkaSink::Impl {
     sink->login_refused_ |= error == RD_KAFKA_RESP_ERR__AUTHENTICATION;
     if (error != RD_KAFKA_RESP_ERR__FATAL) return;
     char text[512];
-    // A producer gets an ID only if it may write to some topic.
+    // A producer receives an ID only if it may write to some topic.
     if (rd_kafka_fatal_error(producer, text, sizeof text) == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED) {
       sink->status_ = sink->topic_refused("any topic");
     } else {
@@ -276,7 +277,7 @@ class KafkaSink::Impl {
   std::vector<Topic> topics_;
   std::string last_error_;
   bool login_refused_ = false;
-  // Bytes of accepted batches that are neither delivered nor given up.
+  // Size of the accepted batches that are neither delivered nor given up.
   uint64_t queued_bytes_ = 0;
   Status status_;
 };

@@ -1,7 +1,7 @@
-// Sends batches to Kafka: with an idempotent producer, a bounded queue and explicit partitions.
+// Sends batches to Kafka, with an idempotent producer, a bounded queue and explicit partitions.
 //
-// There is one producer per lane. librdkafka has its own threads; their events are handled in poll(), wait() and
-// flush() on the lane's thread.
+// There is one producer per lane. librdkafka has its own threads; poll(), wait() and flush() handle their events on the
+// lane's thread.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,17 @@ struct KafkaOptions {
   std::string ca;
   std::string certificate;
   std::string key;
-  // If the user is empty, there is no login. Uses PLAIN: librdkafka before 2.6.1 repeats its nonce in SCRAM, so brokers
-  // since 3.8.1 refuse it.
+  // If the user is empty, there is no login. The mechanism is PLAIN: librdkafka before 2.6.1 reuses its SCRAM nonce, so
+  // brokers since 3.8.1 reject it.
   std::string user;
   std::string password;
   std::string compression = "lz4";  // "lz4", "zstd" or "none"
   uint32_t queue_mib = 64;
-  // The time for which start() retries, and for which flush() continues without any delivery.
+  // How long start() retries, and how long flush() continues without any delivery.
   uint32_t timeout_ms = 10'000;
-  // The time for which a batch may wait for its broker before it is given up; 0: unlimited. Live captures require 0,
-  // since a batch that was given up may have reached the broker after all and would then count twice. Instead, they
-  // refuse new batches while the queue is full.
+  // How long a batch may wait for its broker before it is given up; 0: unlimited. Live captures require 0, since a
+  // batch that was given up may have reached the broker after all and would then count twice. Instead, they refuse new
+  // batches while the queue is full.
   uint32_t delivery_timeout_ms = 60'000;
   // True for capture files: a batch that is given up is an error.
   bool failure_is_error = false;
@@ -39,7 +39,7 @@ struct KafkaOptions {
 
 class KafkaSink final : public BatchSink {
  public:
-  // `queries` are the query slots and outlive the sink: prepare() and send() take an index of a slot.
+  // `queries` are the query slots and outlive the sink; prepare() and send() take the index of a slot.
   KafkaSink(KafkaOptions options, std::span<const QuerySpec> queries);
   ~KafkaSink() override;
 

@@ -1,4 +1,4 @@
-// Tuples that windows keep as JSON in case they become events, with a bound on their total size.
+// Tuples that windows keep as JSON in case they become events, with a limit on their total size.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ namespace tapline {
 enum class TupleOmission : uint8_t {
   kNone,     // the event has its tuple, or no single tuple decided it
   kTooLong,  // the tuple's text is longer than KeptTuples::kMaxText
-  kNoRoom,   // the tuples of open windows together take KeptTuples::kMaxBytes
+  kNoRoom,   // together, the tuples of open windows already take KeptTuples::kMaxBytes
 };
 
 // One tuple, or none. REQUIRES: it is destroyed before its KeptTuples.
 class KeptTuple {
  public:
-  // The tuple's text; empty if there is none.
+  // Returns the tuple's text, which is empty if there is no tuple.
   std::string_view text() const { return kept_ == nullptr ? std::string_view() : std::string_view(kept_->text); }
   TupleOmission omission() const { return omission_; }
   void reset() {
@@ -47,7 +47,7 @@ class KeptTuple {
 
 class KeptTuples {
  public:
-  // The maximum length of one tuple's text, and of all texts.
+  // The maximum length of one tuple's text, and of all texts together.
   static constexpr size_t kMaxText = 16 << 10;
   static constexpr size_t kMaxBytes = 8 << 20;
 
@@ -55,7 +55,7 @@ class KeptTuples {
   KeptTuples(const KeptTuples&) = delete;
   KeptTuples& operator=(const KeptTuples&) = delete;
 
-  // Replaces the tuple or, if there is no room for this one, removes it and records the reason.
+  // Replaces the tuple. If there is no room for the new one, removes the tuple and records the reason.
   void keep(std::string_view text, KeptTuple* tuple) {
     tuple->reset();
     if (text.size() > kMaxText) {

@@ -1,4 +1,4 @@
-// Distinct values, or the values of a percentile, that tuple triggers keep for one pane of a group.
+// The distinct values, or a percentile's values, that tuple triggers keep for one pane of a group.
 #pragma once
 
 #include "parsers/trigger/distinct_sketch.h"
@@ -6,7 +6,7 @@
 
 namespace tapline {
 
-// REQUIRES: the memory outlives it.
+// REQUIRES: the memory outlives this object.
 class KeptValues {
  public:
   explicit KeptValues(trigger::SketchMemory* memory) : memory_(memory) {}

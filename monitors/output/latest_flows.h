@@ -1,4 +1,4 @@
-// The latest flows of a group's tuples, which events of triggers on tuples name.
+// The latest flows among a group's tuples, which events of triggers on tuples name.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 
 namespace tapline {
 
-// Takes up to about 400 bytes, so those of TupleTriggers::kMaxGroups groups take up to 26 MB.
+// Takes up to about 400 bytes, and up to 26 MB for all TupleTriggers::kMaxGroups groups.
 class LatestFlows {
  public:
   static constexpr size_t kMax = 8;
 
-  // Ignores tuples that belong to no flow: they have no addresses. If there are kMax other flows, the one whose last
-  // tuple is the oldest makes room.
+  // Ignores tuples without addresses, since they belong to no flow. If there are kMax other flows, evicts the one whose
+  // last tuple is the oldest.
   void add(const TupleHeader& header) {
     if (header.src_ip == IpAddress() && header.dst_ip == IpAddress()) return;
     for (Flow& flow : flows_) {
@@ -34,8 +34,8 @@ class LatestFlows {
     }
   }
 
-  // Texts of the flows with a tuple since this time, from client to server: "10.0.0.1:40000-10.0.0.2:80", with a space
-  // between two.
+  // Appends the flows that have had a tuple since this time, from client to server and separated by spaces:
+  // "10.0.0.1:40000-10.0.0.2:80".
   void append_since(int64_t time_ns, std::string* text) const {
     for (const Flow& flow : flows_) {
       if (flow.latest_ns < time_ns) continue;

@@ -15,7 +15,7 @@
 namespace tapline {
 namespace {
 
-// The size is small enough to notice a slow reader's progress.
+// Small enough that a slow reader's progress is noticed.
 constexpr size_t kPieceBytes = 64 * 1024;
 
 std::string describe(int error) {
@@ -52,7 +52,7 @@ Status write_all(int fd, std::string_view text) {
 struct LineWriter::State {
   mutable std::mutex mutex;
   std::condition_variable changed;
-  // Empty if everything is written. Otherwise, only the thread touches it.
+  // Empty if everything is written. Otherwise, only the writer's thread accesses it.
   std::string writing;
   bool busy = false;
   bool stop = false;
@@ -95,7 +95,7 @@ void LineWriter::run(int fd, const std::shared_ptr<State>& state) {
 }
 
 bool LineWriter::offer(std::string* text) {
-  // The thread holds the lock only briefly, but may lose its core during that time.
+  // The thread holds the lock only briefly, but may be descheduled in that time.
   std::unique_lock lock(state_->mutex, std::try_to_lock);
   if (!lock.owns_lock() || state_->busy) return false;
   state_->writing.swap(*text);

@@ -13,25 +13,24 @@
 
 namespace tapline {
 
-// Writes all of `text`, waiting if necessary, without interleaving other writers' output. If it fails, the status gives
-// the reason.
+// Writes all of `text`, waiting if necessary, without interleaving it with other writers' output.
 Status write_all(int fd, std::string_view text);
 
 class LineWriter {
  public:
   // The caller still owns `fd`.
   explicit LineWriter(int fd);
-  // Discards unwritten text. Abandons a thread that is stuck in a write: only the end of the process, or a reader, can
-  // release it.
+  // Discards unwritten text. Abandons a thread that is stuck in a write, since only a reader or the end of the process
+  // can release it.
   ~LineWriter();
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
 
-  // If everything offered before has been written, takes the text (whole lines), leaves an empty string with room in
-  // its place, and returns true.
+  // Returns false if text offered earlier is not written yet. Otherwise takes the text (whole lines), leaves an empty
+  // string with room in its place, and returns true.
   bool offer(std::string* text);
-  // Waits until everything is written, up to `timeout_ns` after the last progress. Returns whether everything is
-  // written.
+  // Waits until everything is written, or until there has been no progress for `timeout_ns`. Returns true if everything
+  // is written.
   bool flush(int64_t timeout_ns);
   Status status() const;
 

@@ -7,7 +7,7 @@
 namespace tapline {
 namespace {
 
-// An infinite bound is none.
+// An infinite bound means that there is no bound.
 Value bound(double value) { return std::isfinite(value) ? Value::f64(value) : Value::absent(FieldType::kF64); }
 
 Value text(std::string_view text) { return text.empty() ? Value::absent(FieldType::kString) : Value::string(text); }
@@ -20,7 +20,7 @@ bool meets(const std::vector<const TupleCondition*>& conditions, const TupleHead
                      [&](const TupleCondition* condition) { return condition->holds(header, values); });
 }
 
-// Makes tuples of events, with the time at which the output learns of them.
+// Converts events to tuples, and adds the time at which the output receives them.
 class QueryTupleTriggers::Events final : public TupleTriggers::Sink {
  public:
   Events(QueryTupleTriggers* triggers, Output* output, int64_t now_ns)

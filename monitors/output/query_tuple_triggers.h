@@ -1,4 +1,4 @@
-// The triggers of one query on its tuples, as an output tests them: their events become tuples of the parser `trigger`.
+// One query's triggers on its tuples, as an output tests them: events become tuples of the parser `trigger`.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace tapline {
 // Not thread-safe.
 class QueryTupleTriggers {
  public:
-  // Receives the events, and losses.
+  // Receives the events and the losses.
   class Output {
    public:
     virtual ~Output() = default;
@@ -25,20 +25,20 @@ class QueryTupleTriggers {
   };
 
   // Returns null if the query has no such triggers, does not name the parser `trigger`, or is split among several
-  // threads, each of which sees only some of its tuples. `spec` and `schemas` (of all parsers) outlive it.
+  // threads, each of which sees only some of its tuples. `spec` and `schemas` (of all parsers) outlive the result.
   static std::unique_ptr<QueryTupleTriggers> make(uint32_t query, const QuerySpec& spec,
                                                   std::span<const Schema* const> schemas);
 
-  // All of the query's packets are seen since this time.
+  // Sets the time since which all of the query's packets have been seen.
   void set_watched_since(int64_t time_ns) { watched_since_ns_ = time_ns; }
   // Counts a tuple, with its values as they leave the monitor.
   void add(uint32_t parser, const TupleHeader& header, std::span<const Value> values, Output* output);
-  // No earlier tuple follows. `account`: that of the query.
+  // Advances to this time. `account` is the query's. REQUIRES: no earlier tuple follows.
   void advance(int64_t time_ns, const Accounting& account, Output* output);
-  // The query ends at this time.
+  // Ends the query at this time.
   void finish(int64_t time_ns, Output* output);
 
-  // Adds the events without the tuple that decided them.
+  // Adds the number of events that lack the tuple that decided them.
   void count_omissions(OutputStats* stats) const {
     stats->event_tuples_too_long += too_long_;
     stats->event_tuples_no_room += no_room_;
@@ -53,15 +53,15 @@ class QueryTupleTriggers {
   uint32_t query_;
   uint32_t trigger_parser_;
   TupleTriggers triggers_;
-  // By parser: conditions that tuples must meet.
+  // By parser: the conditions that tuples must meet.
   std::vector<std::vector<const TupleCondition*>> filters_;
   int64_t watched_since_ns_ = TupleOutput::kNotWatched;
-  // Everything that the query had lost by the last advance(), regardless of the unit.
+  // The query's total losses at the last advance(), regardless of the unit.
   uint64_t losses_ = 0;
   uint64_t too_long_ = 0, no_room_ = 0;
 };
 
-// True if the tuple meets all conditions.
+// Returns true if the tuple meets all conditions.
 bool meets(const std::vector<const TupleCondition*>& conditions, const TupleHeader& header,
            std::span<const Value> values);
 

@@ -1,4 +1,4 @@
-// Writes a tuple as a JSON object. Keys follow the order of the columns: "time_ns", "flow_id", …, then the parser's
+// Writes a tuple as a JSON object. Keys are in the order of the columns: "time_ns", "flow_id", …, then the parser's
 // own. Absent values are null.
 #pragma once
 

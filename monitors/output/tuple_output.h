@@ -1,5 +1,5 @@
-// The output of a lane's tuples. There is one per lane, called on the lane's thread only, except for prepare(). Query
-// slots are numbered as the bits of TupleHeader::queries.
+// The output for a lane's tuples. There is one per lane, called on the lane's thread only, except for prepare(). Query
+// slots are numbered like the bits of TupleHeader::queries.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace tapline {
 
-// One entry per query. The lane counts packets, the output counts tuples. The accounts may be in memory that outlives
-// the process.
+// One account per query. The lane counts packets, and the output counts tuples. The accounts may be in memory that
+// outlives the process.
 using QueryAccounts = std::pmr::vector<Accounting>;
 
 // Counts a parser's loss against the queries of the mask; ignores bits beyond the accounts.
@@ -23,13 +23,13 @@ void count_loss(LossReason reason, uint64_t count, uint64_t queries, QueryAccoun
 // Counts since the start.
 struct OutputStats {
   uint64_t batches = 0;
-  uint64_t bytes = 0;    // bytes in these batches, or in JSON lines
+  uint64_t bytes = 0;    // size of these batches, or of JSON lines
   uint64_t refused = 0;  // batches for which there was no room
-  // Events without the tuple that decided them, because it was too long or there was no room for it among the tuples of
-  // open windows.
+  // Events that lack the tuple that decided them, because it was too long or there was no room for it among the tuples
+  // of open windows.
   uint64_t event_tuples_too_long = 0;
   uint64_t event_tuples_no_room = 0;
-  // The used share of the queue, 0 to 1; of several outputs, that of the fullest one.
+  // The used share of the queue, 0 to 1; with several outputs, that of the fullest one.
   double fill = 0;
 
   OutputStats& operator+=(const OutputStats& other) {
@@ -45,7 +45,7 @@ struct OutputStats {
 
 class TupleOutput : public TupleSink {
  public:
-  // Makes the output ready to take tuples, within a bounded time.
+  // Makes the output ready for tuples, within a bounded time.
   virtual Status start() = 0;
 
   // Prepares for tuples of this query, within a bounded time. May be called on any thread, even while the lane runs,
@@ -57,27 +57,27 @@ class TupleOutput : public TupleSink {
   // Samples the query's flows at this rate from now on. Earlier tuples, up to `watermark_ns`, keep their rate.
   virtual void set_sampling_rate(uint32_t, double, int64_t) {}
 
-  // The packet time since which all of the query's packets are seen; kNotWatched until set_watched_since() is called.
+  // Sets the packet time since which all of the query's packets have been seen; kNotWatched until the first call.
   static constexpr int64_t kNotWatched = INT64_MAX;
   virtual void set_watched_since(uint32_t, int64_t) {}
 
-  // Announces that the capture is over: from now on, waiting for room within bounds loses nothing.
+  // Announces that the capture is over: from now on, waiting for room (within bounds) loses nothing.
   virtual void capture_over() {}
 
-  // Must be called often. Sends tuples that are old enough at `monotonic_ns`; `watermark_ns` is the lane's packet time.
+  // Must be called often. Sends tuples that are due at `monotonic_ns`; `watermark_ns` is the lane's packet time.
   virtual void tick(int64_t monotonic_ns, int64_t watermark_ns) = 0;
 
-  // Ends a query: no more of its tuples follow. Sends the remaining ones and the end of the stream.
+  // Ends a query, for which no more tuples follow. Sends its remaining tuples and the end of the stream.
   virtual void end_query(uint32_t query, int64_t watermark_ns) = 0;
-  // After end_query(): true once everything has been delivered or given up.
+  // After end_query(): returns true once everything has been delivered or given up.
   virtual bool done(uint32_t query) const = 0;
 
-  // Waits for a bounded time until everything is delivered. REQUIRES: the last end_query() was called.
+  // Waits for a bounded time until everything is delivered. REQUIRES: end_query() was called for every query.
   virtual Status finish() = 0;
 
   virtual OutputStats stats() const = 0;
 
-  // Not ok once output is no longer possible; the lane then stops.
+  // Returns an error once output is no longer possible; the lane then stops.
   virtual Status status() const = 0;
 };
 

@@ -14,12 +14,12 @@ namespace {
 using Aggregate = TupleTrigger::Aggregate;
 using Comparison = TupleTrigger::Comparison;
 
-// Maximum number of cells of a trigger's groups, which take 48 MB. KeptTuples limits their tuples.
+// Maximum number of cells in a trigger's groups, which take 48 MB. KeptTuples limits the memory for their tuples.
 constexpr size_t kMaxCells = 1 << 20;
 
 constexpr int64_t kNotEnded = INT64_MAX;
 
-// Enough for the largest merged values, and for the smaller blocks that they have grown out of.
+// Enough for the largest merged values, and for the smaller blocks from which they have grown.
 constexpr size_t kMergeBytes = 256 << 10;
 
 bool keeps_values(const TupleTrigger& trigger) { return trigger.aggregate >= Aggregate::kDistinct; }
@@ -61,7 +61,7 @@ std::string text_of(const IpAddress& address) {
   return text;
 }
 
-// A group's key is the text of its event, since most triggers have few groups with short texts.
+// A group's key is its text in events, since most triggers have few groups with short texts.
 void append(std::string_view name, std::string_view value, std::string* key) {
   if (!key->empty()) *key += ' ';
   key->append(name).append("=").append(value);
@@ -112,7 +112,7 @@ void append_field(const Schema& schema, uint32_t index, const TupleHeader& heade
   append(schema.fields[index - common.size()], values[index - common.size()], key);
 }
 
-// True if the tuple has the value that the trigger aggregates.
+// Returns true if the tuple has the value that the trigger aggregates.
 bool has_value(const TupleTrigger& trigger, std::span<const Value> values) {
   const size_t common = common_fields().size();
   if (trigger.distinct_field && *trigger.distinct_field >= common) {
@@ -121,7 +121,7 @@ bool has_value(const TupleTrigger& trigger, std::span<const Value> values) {
   return !trigger.field || values[*trigger.field].present();
 }
 
-// The addresses and ports of a tuple by which the trigger groups.
+// Returns the tuple's addresses and ports by which the trigger groups.
 TupleHeader ends_of(const TupleTrigger& trigger, const TupleHeader& header) {
   TupleHeader ends;
   for (const uint32_t index : trigger.group) {
@@ -190,7 +190,7 @@ void TupleTriggers::add(uint32_t parser, const TupleHeader& header, std::span<co
     if (value_memory_ != nullptr && value_memory_->missed() > missed_before) sink->on_uncounted(1);
     group.ends = ends_of(trigger, header);
     group.flows.add(header);
-    // Estimating a number of distinct values takes microseconds, so it is done once, when the window ends.
+    // Estimating a number of distinct values takes microseconds, so it is done only once, at the window's end.
     if (trigger.panes == 1 && trigger.monotone && trigger.after == 1 && !keeps_values(trigger))
       cross(watch, it->first, &group, cell, header, values, sink);
   }
@@ -233,7 +233,7 @@ std::string_view TupleTriggers::json_of(const Schema& schema, const TupleHeader&
   return json_;
 }
 
-// Reports an alert that begins as the open window meets the condition.
+// Reports an alert that begins because the open window now meets the condition.
 void TupleTriggers::cross(const Watch& watch, const std::string& key, Group* group, const Cell& cell,
                           const TupleHeader& header, std::span<const Value> values, Sink* sink) {
   const TupleTrigger& trigger = *watch.trigger;
@@ -321,7 +321,7 @@ TupleTriggers::Window TupleTriggers::window_of(const Watch& watch, const Group& 
   return window;
 }
 
-// The value that the condition compares. REQUIRES: the window has tuples.
+// Returns the value that the condition compares. REQUIRES: the window has tuples.
 trigger::Interval TupleTriggers::compared_value(const Watch& watch, const Group& group, const Window& window) {
   const TupleTrigger& trigger = *watch.trigger;
   if (!keeps_values(trigger)) return {value_of(trigger, window), value_of(trigger, window)};
@@ -348,7 +348,7 @@ void TupleTriggers::close(Watch& watch, int64_t ended_ns, int64_t watched_since_
         window.count > 0 ? compared_value(watch, group, window) : trigger::Interval::absent();
     const trigger::Verdict verdict =
         meets(trigger.comparison, value, group.in_force ? trigger.clear : trigger.threshold);
-    // The missing part of a partial window could raise the value.
+    // The missing part of a partial window might raise the value.
     const bool met = group.reported || (!(is_below && partial) && verdict != trigger::Verdict::kFalse);
     group.in_a_row = met ? group.in_a_row + 1 : 0;
     if (!met) {

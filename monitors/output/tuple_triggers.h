@@ -27,42 +27,44 @@ namespace tapline {
 struct TupleTriggerEvent {
   uint32_t processor = 0;
   bool grouped = false;
-  std::string_view group = {};   // names and values of the group's fields: "switch=leaf1 port=2"; valid during the call
-  TupleHeader ends = {};         // addresses and ports of the group's latest tuple, if the trigger groups by them
-  trigger::Interval value = {};  // its bounds differ if it is estimated or the memory for values was full
-  bool at_least = false;         // true if the window has not ended, so that the value may still grow
+  std::string_view group =
+      {};                 // names and values of the group's fields, as in "switch=leaf1 port=2"; valid during the call
+  TupleHeader ends = {};  // addresses and ports of the group's latest tuple, if the trigger groups by them
+  trigger::Interval value = {};  // the bounds differ if the value is estimated or the memory for values was full
+  bool at_least = false;         // true if the window has not ended, so the value may still grow
   int64_t window_start_ns = 0;
   int64_t window_end_ns = 0;
-  int64_t ready_ns = 0;  // time of the tuple that met the condition, or the window's end if it was decided then
-  bool certain = true;   // false: some of the values between the bounds, or with the tuples that the query lost in the
-                         // window, do not meet the condition
-  bool partial = false;  // the window was not watched from its beginning to its end
-  // JSON of the tuple that decided the event: for a maximum or minimum, the tuple that has this value; otherwise, the
-  // one that met the condition before the window's end. Empty if there is no such tuple or no room for it; valid during
-  // the call.
+  int64_t ready_ns = 0;  // time of the tuple that met the condition early, or the window's end
+  bool certain = true;   // false if the condition might not be met: for some value between the bounds, or if the tuples
+                         // that the query lost in the window had been counted
+  bool partial = false;  // true if the window was not watched from its beginning to its end
+  // JSON of the tuple that decided the event. For a maximum or minimum, this is the tuple with that value; otherwise,
+  // the one that met the condition before the window's end. Empty if there is no such tuple or no room for it; valid
+  // during the call.
   std::string_view tuple = {};
   TupleOmission omission = TupleOmission::kNone;
-  // Up to LatestFlows::kMax flows of the group's tuples in the window, as LatestFlows::append_since(); valid during the
-  // call.
+  // Up to LatestFlows::kMax flows of the group's tuples in the window, in the format of LatestFlows::append_since();
+  // valid during the call.
   std::string_view exemplars = {};
 };
 
 class TupleTriggers {
  public:
-  // Maximum groups of one trigger; fewer if windows have several panes, which bounds the memory of all panes.
+  // Maximum number of groups of one trigger. It is lower if windows have several panes, which bounds the memory of all
+  // panes.
   static constexpr size_t kMaxGroups = 65'536;
-  // The memory for distinct values and percentiles of all groups. If it is full, values only have bounds.
+  // Maximum memory for the distinct values and percentiles of all groups. Once it is full, values have only bounds.
   static constexpr size_t kMaxValueBytes = 32 << 20;
 
   class Sink {
    public:
     virtual ~Sink() = default;
     virtual void on_event(const TupleTriggerEvent& event) = 0;
-    // Tuples that were not counted, since their group or their value had no room.
+    // Reports tuples that were not counted, because there was no room for their group or value.
     virtual void on_uncounted(uint64_t tuples) = 0;
   };
 
-  // `triggers` and `schemas` (of all parsers, by the numbers that add() gets) outlive this object.
+  // `triggers` and `schemas` (of all parsers, indexed by the numbers that add() receives) outlive this object.
   TupleTriggers(std::span<const TupleTrigger> triggers, std::span<const Schema* const> schemas,
                 size_t max_groups = kMaxGroups, size_t max_value_bytes = kMaxValueBytes);
 
@@ -74,11 +76,11 @@ class TupleTriggers {
   void advance(int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
   // Advances to this time, then tests the open windows, which are partial.
   void finish(int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
-  // The bytes of the tuples that windows keep, at most KeptTuples::kMaxBytes.
+  // Returns the size of the tuples that windows keep, at most KeptTuples::kMaxBytes.
   size_t kept_bytes() const { return kept_.bytes(); }
 
  private:
-  // The values of one pane.
+  // One pane's values.
   struct Cell {
     int64_t end_ns = INT64_MIN;
     uint64_t count = 0;
@@ -97,7 +99,7 @@ class TupleTriggers {
     std::vector<Cell> cells;  // a ring of panes
     TupleHeader ends = {};
     LatestFlows flows = {};
-    int64_t began_ns = INT64_MIN;  // end of the first window of its latest alert
+    int64_t began_ns = INT64_MIN;  // end of the first window in the group's latest alert
     uint32_t in_a_row = 0;
     bool in_force = false;
     bool reported = false;  // true if the open window's event was reported
@@ -109,7 +111,8 @@ class TupleTriggers {
     size_t max_groups = 0;
     int64_t end_ns = INT64_MIN;  // end of the open pane
     std::unordered_map<std::string, Group> groups = {};
-    std::map<int64_t, uint64_t> losses = {};  // number of losses at the start of each pane of the window, by that time
+    std::map<int64_t, uint64_t> losses =
+        {};  // number of losses at the start of each pane of the window, by the pane's start time
   };
 
   void advance(Watch& watch, int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
@@ -120,7 +123,7 @@ class TupleTriggers {
              std::span<const Value> values, Sink* sink);
   // Counts a value in its pane, and keeps the tuple if an event may need it.
   void count(const Watch& watch, double value, const TupleHeader& header, std::span<const Value> values, Cell* cell);
-  // Valid until the next call.
+  // Returns the tuple's JSON, which is valid until the next call.
   std::string_view json_of(const Schema& schema, const TupleHeader& header, std::span<const Value> values);
   void keep_value(const Watch& watch, double value, const TupleHeader& header, std::span<const Value> values,
                   Cell* cell);
@@ -128,17 +131,17 @@ class TupleTriggers {
   trigger::Interval compared_value(const Watch& watch, const Group& group, const Window& window);
   template <typename Values>
   static double value_of(const TupleTrigger& trigger, const Values& values);
-  // True if the group's next alert may begin in the open window.
+  // Returns true if the group's next alert may begin in the open window.
   static bool cooled(const Watch& watch, const Group& group);
 
   KeptTuples kept_;
-  // Memory for distinct values and percentiles, and for merging those of a window's panes; null if no trigger compares
+  // Memory for distinct values and percentiles, and for merging the panes of a window; null if no trigger compares
   // them.
   std::unique_ptr<trigger::SketchMemory> value_memory_, merge_memory_;
   std::vector<Watch> watches_;
   std::string key_;        // group of the current tuple
   std::string json_;       // the current tuple
-  std::string text_;       // the current value that is counted once
+  std::string text_;       // the current value of a distinct count
   std::string exemplars_;  // the current event's flows, as text
 };
 

@@ -28,7 +28,7 @@ const Schema& loads() {
 
 struct SeenEvent {
   std::string group;
-  double value;  // its lower bound
+  double value;  // lower bound of the event's value
   int64_t end_ms;
   bool at_least, certain, partial;
   std::string tuple;
@@ -50,7 +50,7 @@ class Recorder final : public TupleTriggers::Sink {
   uint64_t uncounted = 0;
 };
 
-// A trigger on max(share) > 0.9 of each port, in windows of 10 ms.
+// Returns a trigger on max(share) > 0.9 for each port, in windows of 10 ms.
 TupleTrigger full_port() {
   return {.parser = "loads",
           .group = {8},
@@ -79,7 +79,7 @@ class TupleTriggersTest : public testing::Test {
   void add(int64_t ms, std::string_view port, double share) { add(ms, port, Value::f64(share)); }
   void advance(int64_t ms) { tested_->advance(ms * kMs, watched_since_ns_, losses_, &recorder_); }
   size_t kept_bytes() const { return tested_->kept_bytes(); }
-  // The ends of the windows of all events so far, in ms.
+  // Returns the window ends of all events so far, in ms.
   std::vector<int64_t> ends() const {
     std::vector<int64_t> ends;
     for (const SeenEvent& seen : recorder_.seen) ends.push_back(seen.end_ms);
@@ -115,7 +115,7 @@ TEST_F(TupleTriggersTest, AMaximumFiresAsItIsCrossedAndOnceInAWindow) {
   EXPECT_FALSE(recorder_.seen[1].at_least);
 }
 
-// The share in an event's tuple; -1 if the event has no tuple.
+// Returns the share in an event's tuple, or -1 if the event has no tuple.
 double share_of(const SeenEvent& event) {
   const size_t share = event.tuple.find("\"share\":");
   return share == std::string::npos ? -1 : std::stod(event.tuple.substr(share + 8));
@@ -289,7 +289,7 @@ TEST_F(TupleTriggersTest, TuplesOfGroupsWithoutRoomAreCounted) {
   EXPECT_EQ(recorder_.uncounted, 2u) << "silent groups leave their room to others";
 }
 
-// The aggregate of a window's tuples. REQUIRES: `values` is not empty.
+// Returns the aggregate of a window's tuples. REQUIRES: `values` is not empty.
 double aggregated(const TupleTrigger& trigger, std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const auto count = static_cast<double>(values.size());
@@ -315,7 +315,7 @@ double aggregated(const TupleTrigger& trigger, std::vector<double> values) {
   return 0;
 }
 
-// Computes the events by definition: each window from all of its tuples.
+// Computes the events by definition, each window from all of its tuples.
 std::set<std::tuple<int64_t, std::string>> expected(const TupleTrigger& trigger,
                                                     const std::vector<std::tuple<int64_t, std::string, double>>& tuples,
                                                     int64_t last_ms) {
@@ -428,7 +428,7 @@ TEST_F(TupleTriggersTest, ValuesTakeBoundedMemory) {
   }
 }
 
-// Events name the flows of their window's tuples: eight at most, the latest ones.
+// Events must name the latest flows of their window's tuples, at most eight.
 TEST_F(TupleTriggersTest, EventsNameFlows) {
   TupleTrigger trigger = full_port();
   trigger.panes = 2;

@@ -1,4 +1,4 @@
-// Durations of plans in nanoseconds.
+// Durations in plans, in nanoseconds.
 #pragma once
 
 #include <google/protobuf/duration.pb.h>

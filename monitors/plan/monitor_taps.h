@@ -1,4 +1,4 @@
-// The taps of a monitor, by number.
+// A monitor's taps, by number.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +13,34 @@
 
 namespace tapline {
 
-// The taps of a queue's sides, as bits of their numbers.
+// The taps on a queue's sides, as bits of their numbers.
 struct QueueSides {
   uint64_t arrivals = 0;
   uint64_t departures = 0;
 };
 
-// The configured taps and, for copies that switches mark, a pair for each queue. Only queries of that queue get its
-// copies. One thread binds pairs; others read the names of a pair once its packets arrive.
+// The configured taps and, for copies that switches mark, a pair of taps for each queue. Only queries on that queue
+// receive its copies. One thread binds pairs; others read a pair's names once its packets arrive.
 class MonitorTaps {
  public:
-  // If `marked` is true, there are pairs for marked copies. REQUIRES: the configured taps leave room for a pair.
+  // If `marked` is true, there are pairs for marked copies. REQUIRES: the number of configured taps leaves room for a
+  // pair.
   explicit MonitorTaps(std::vector<Tap> configured, bool marked = false);
 
   std::span<const Tap> all() const { return taps_; }
   std::span<const Tap> configured() const { return std::span(taps_).first(configured_); }
-  // Null if there are no taps for marked copies.
+  // Returns null if there are no taps for marked copies.
   const CopyMarks* marks() const { return taps_.size() > configured_ ? &marks_ : nullptr; }
-  // The number of the first tap of marked copies; kMaxTaps if there is none.
+  // Returns the number of the first tap for marked copies, or kMaxTaps if there is none.
   uint8_t first_marked() const { return marks() == nullptr ? kMaxTaps : marks_.first(); }
 
-  // The names that parsers receive.
+  // Returns the taps' names for parsers.
   std::span<const TapNames> names() const { return names_; }
   std::span<const TapNames> configured_names() const { return std::span(names_).first(configured_); }
 
-  // Restricts the query to the taps of its queues. If a parser of the query measures queues, fails if a named queue
-  // lacks a tap on one of its sides or, if no queue is named, if no port has taps on both sides of its queue. Also
-  // fails if all pairs are bound to other queues.
+  // Restricts the query to the taps of its queues. If one of the query's parsers measures queues, fails if a named
+  // queue lacks a tap on one of its sides or, if no queue is named, if no port has taps on both sides of its queue.
+  // Also fails if all pairs are bound to other queues.
   Status bind(QuerySpec* spec);
 
  private:

@@ -77,7 +77,7 @@ std::string expected_duration(const Argument& argument) {
   return text;
 }
 
-// Returns the value as read_argument() would.
+// Reads a value into the form that read_argument() returns.
 Status read_value(const Argument& argument, const std::string& written, std::string* value) {
   std::string error;
   if (argument.unit == "ns") {

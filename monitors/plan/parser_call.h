@@ -21,12 +21,12 @@ struct ParserCall {
 // Splits the text. Fails if parentheses, a name or a value are missing.
 Status read_parser_call(std::string_view text, ParserCall* call);
 
-// Reads the values of a call, in the form of read_argument() and in the order of the schema, with defaults for omitted
-// arguments. Durations and sizes have units, as in queries: "500us", "64kB". Fails on an unknown or repeated argument,
-// and on a value of the wrong kind or out of bounds.
+// Reads a call's values, in the form of read_argument() and in the order of the schema, with defaults for omitted
+// arguments. Durations and sizes have units, as in queries: "500us", "64kB". Fails if an argument is unknown or
+// repeated, or if a value is of the wrong kind or out of bounds.
 Status read_call_arguments(const ParserCall& call, const Schema& schema, std::vector<std::string>* values);
 
-// Formats a duration as in queries, in the largest unit that keeps it whole: "1s", "1500us".
+// Formats a duration as in queries, in the largest unit that gives a whole number: "1s", "1500us".
 std::string duration_text(int64_t ns);
 
 }  // namespace tapline

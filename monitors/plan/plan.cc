@@ -103,7 +103,7 @@ Status read_match(const v1::Match& match, ConnectionMatch* read) {
   return {};
 }
 
-// Reads the queues, and the flows to report, which only queue parsers have.
+// Reads the queues and the flows to report, which only queue parsers have.
 Status read_queues(const v1::Plan& plan, QuerySpec* spec) {
   if (plan.queues().empty() && !plan.has_reported()) return {};
   for (const std::string& parser : spec->parsers) {
@@ -151,7 +151,7 @@ Status read_sampling(const v1::Sampling& sampling, QuerySpec* spec) {
   return {};
 }
 
-// The tuples of these parsers are correct only if they see all packets, so a plan that samples is refused.
+// The tuples of some parsers are correct only if they see all packets, so a plan that samples is refused.
 Status check_all_traffic(const QuerySpec& spec) {
   if (spec.sampling_rate == 1 && !spec.rate_may_fall) return {};
   for (const std::string& name : spec.parsers) {
@@ -161,7 +161,7 @@ Status check_all_traffic(const QuerySpec& spec) {
   return {};
 }
 
-// Adds a parser with the arguments that follow its name: "link_load(every=1ms)".
+// Adds a parser with the arguments that follow its name, as in "link_load(every=1ms)".
 Status add_parser_call(const std::string& text, QuerySpec* spec) {
   ParserCall call;
   if (Status status = read_parser_call(text, &call); !status.ok()) return status;
@@ -177,7 +177,7 @@ Status add_parser_call(const std::string& text, QuerySpec* spec) {
   return {};
 }
 
-// Forms have the same numbers in the plan.
+// Forms have the same numbers in plans.
 static_assert(static_cast<int>(TextForm::kOmit) == v1::Shape::OMIT);
 
 Status read_shape(const v1::Shape& shape, QuerySpec* spec) {
@@ -211,7 +211,7 @@ Status read_threads(const v1::Monitor& monitor, ThreadLayout* layout) {
 
 Status read_placement(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec) {
   for (const v1::Monitor& monitor : plan.monitors()) {
-    // A part that was moved keeps its name on another host.
+    // A part that was moved keeps its name on the new host.
     if (monitor.id() != monitor_id && monitor.host() != monitor_id) continue;
     spec->monitor = monitor.id();
     spec->partition = monitor.partition();
@@ -220,7 +220,7 @@ Status read_placement(const v1::Plan& plan, const std::string& monitor_id, Query
   return Status::invalid("the plan has no monitor '" + monitor_id + "'; set --monitor-id to one that it names");
 }
 
-// Binary plans may contain unknown fields, which JSON plans refuse.
+// Binary plans may contain unknown fields; JSON plans with such fields are refused when they are parsed.
 bool has_unknown_fields(const v1::Plan& plan) {
   v1::Plan known_plan = plan;
   known_plan.DiscardUnknownFields();

@@ -16,16 +16,16 @@ namespace tapline {
 // parser, does not place the query there, or has fields that this monitor does not know, since they may be
 // restrictions.
 Status read_plan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec);
-// Parses the text of a plan file. `where` names the source in messages.
+// Parses the text of a plan file. `where` names the source in error messages.
 Status parse_plan(std::string_view json, const std::string& where, v1::Plan* plan);
 // Parses a plan file.
 Status load_plan(const std::string& path, v1::Plan* plan);
 
-// Makes the query of a monitor without plans: these parsers, as parser_call.h reads them, over every packet. Fails on
-// an unknown parser or argument, and on an invalid value.
+// Makes the query of a monitor without plans: applies these parsers, named as in parser_call.h, to every packet. Fails
+// if a parser or argument is unknown, or if a value is invalid.
 Status query_of_parsers(const std::vector<std::string>& parsers, QuerySpec* spec);
 
-// Checks that the query's parsers emit in the same intervals as they do for another query of the monitor.
+// Fails if one of the query's parsers emits at another interval for `running`, another query of the monitor.
 Status check_intervals(const QuerySpec& spec, const QuerySpec& running);
 
 }  // namespace tapline

@@ -1,4 +1,4 @@
-// Warns of queries whose waits are inaccurate because of the port's timestamps.
+// Warns about queries whose waiting times are inaccurate because of the port's timestamps.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace tapline {
 
-// Returns a warning for the user if the query measures queues and packets are stamped when they are polled.
+// Returns a warning for the user if the query measures queues and packets are timestamped when they are polled.
 std::optional<std::string> polled_times_warning(const QuerySpec& query, bool polled_times);
 
 }  // namespace tapline

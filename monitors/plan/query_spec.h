@@ -22,7 +22,7 @@ class Program;
 class SharedTriggers;
 }  // namespace trigger
 
-// A monitor process numbers its queries; packets and tuples carry them as the bits of a 64-bit word.
+// A monitor process numbers its queries; packets and tuples name their queries as bits of a 64-bit word.
 inline constexpr size_t kMaxQueries = 64;
 
 // The values of a parser's arguments as text, in the order in which its schema declares them.
@@ -31,26 +31,27 @@ struct ParserArguments {
   std::vector<std::string> values = {};
 };
 
-// The condition of WHERE for one parser.
+// The part of WHERE for one parser.
 struct ParserFilter {
   std::string parser = {};
   TupleCondition condition;
 };
 
-// The queue of a switch's port, with the names that taps have.
+// The queue of a switch port, named as taps are.
 struct QueueName {
   std::string switch_name = {};
   std::string port = {};
   // The value of Queue.mark in schema/plan.proto.
   uint32_t mark = 0;
 
-  // The name in the form "SWITCH:PORT".
+  // Returns the name in the form "SWITCH:PORT".
   std::string text() const { return switch_name + ":" + port; }
 };
 
 struct QuerySpec {
   std::string name = {};
-  // The plan's name for this monitor's part, regardless of the process that runs it; if empty, the process's own name.
+  // The plan's name for this monitor's part, regardless of the process that runs it. If it is empty, the process's own
+  // name is used.
   std::string monitor = {};
   uint32_t epoch = 0;
   std::string topic = {};
@@ -62,23 +63,23 @@ struct QuerySpec {
   ConnectionMatch match = {};
   // True if one of the query's parsers measures queues. Set by MonitorTaps::bind.
   bool measures_queues = false;
-  // The queues to measure; if empty, all that have taps on both sides.
+  // The queues to measure; if empty, all queues that have taps on both sides.
   std::vector<QueueName> queues = {};
-  // The flows that queue parsers report, by their ends alone; nullopt: all.
+  // The flows that queue parsers report, selected by addresses and ports alone; nullopt: all.
   std::optional<ConnectionMatch> reported = {};
-  // Conditions that events must meet. For all other tuples, the consumers of the stream test them.
+  // Conditions that events must meet. For all other tuples, the consumers of the stream evaluate the conditions.
   std::vector<ParserFilter> filters = {};
   // The triggers that are tested on packets; null if there are none.
   std::shared_ptr<const trigger::Program> triggers = {};
   // The triggers' counts on all lanes, and their replacement; null if there are no triggers.
   std::shared_ptr<trigger::SharedTriggers> shared_triggers = {};
-  // Triggers that are tested on tuples, if one thread emits them all; otherwise the stream job alone tests them.
+  // Triggers that are tested on tuples, if one thread emits all tuples. Otherwise, only the stream job tests them.
   std::vector<TupleTrigger> tuple_triggers = {};
-  // The strings that must not leave the monitor unchanged.
+  // The strings that must be transformed before they leave the monitor.
   std::vector<FieldShape> shapes = {};
   std::optional<int64_t> limit_duration_ns = {};
   std::optional<uint64_t> limit_packets = {};
-  // True if more packets may be granted (LiveQueries::credit_query): the query waits when none are left.
+  // True if more packets may be granted (LiveQueries::credit_query), so the query waits when none are left.
   bool limit_leased = false;
   // The number of packets that are already taken.
   uint64_t limit_spent = 0;
@@ -88,23 +89,23 @@ struct QuerySpec {
   uint32_t lanes = 1;
   // The share of flows, 0 < rate <= 1.
   double sampling_rate = 1.0;
-  // True for SAMPLE auto: the rate may fall to a sustainable one. Otherwise, the excess is lost and counted.
+  // True for SAMPLE auto: the rate may fall to a sustainable one. Otherwise, excess load is lost and counted.
   bool rate_may_fall = false;
-  // True if switches may leave out flows that the rate excludes: the far port decides first (flow_hash.h).
+  // True if switches may omit flows that the rate excludes; the far port is then the first criterion (flow_hash.h).
   bool sampled_by_port = false;
   // The share of flows that the pipeline can sustain, as last reported.
   double pipeline_limit = 1.0;
-  // True if switches copy the query's packets but have not confirmed yet that they copy all of them.
+  // True if switches copy the query's packets but have not yet confirmed that they copy all of them.
   bool copies_unconfirmed = false;
 
-  // True if the query wants this tuple. A tuple without addresses describes a whole queue.
+  // Returns true if the query wants this tuple. A tuple without addresses describes a whole queue.
   bool reports(const TupleHeader& header) const {
     if (!reported || header.src_ip == IpAddress()) [[likely]]
       return true;
     return reported->wants_flow({header.src_ip, header.src_port}, {header.dst_ip, header.dst_port});
   }
 
-  // The interval in ns at which the parser emits for this query; 0: a tuple is an event.
+  // Returns the interval in ns at which the parser emits for this query; 0: each tuple is an event.
   int64_t interval_ns(const Schema& schema) const {
     for (const ParserArguments& entry : arguments) {
       if (entry.parser == schema.name) return interval_ns_of(schema, entry.values);

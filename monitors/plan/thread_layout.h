@@ -1,4 +1,4 @@
-// The threads of a monitor: lanes that receive and parse (run to completion), or one lane that receives and groups of
+// A monitor's threads: lanes that receive and parse (run to completion), or one lane that receives and groups of
 // workers that parse (pipeline mode).
 #pragma once
 
@@ -29,11 +29,11 @@ struct ThreadLayout {
   bool is_default() const { return *this == ThreadLayout(); }
   bool operator==(const ThreadLayout&) const = default;
 
-  // Appends a group. Fails on an unknown parser, a parser that is in another group, and too many threads or groups.
+  // Appends a group. Fails if a parser is unknown or in another group, or if there are too many threads or groups.
   Status add(const std::vector<std::string>& parsers, uint32_t threads);
   // Fails if one of the parsers must see all traffic (Schema::all_traffic) but would share it with other threads.
   Status check(std::span<const std::string> parsers) const;
-  // The groups, and a group with a single thread for those of `parsers` that no group names.
+  // Returns the groups, and a group with a single thread for those of `parsers` that are in no group.
   std::vector<WorkerLayout> covering(std::span<const std::string> parsers) const;
 };
 

@@ -1,4 +1,4 @@
-// Reads the triggers of a plan that the monitor tests on packets.
+// Reads a plan's triggers that the monitor tests on packets.
 #pragma once
 
 #include "monitors/plan/query_spec.h"
@@ -15,10 +15,10 @@ Status read_triggers(const v1::Plan& plan, QuerySpec* spec);
 Status read_trigger(const v1::PacketTrigger& message, trigger::Trigger* trigger);
 
 // Fails if the query has triggers and several workers would share its packets. The packet times of workers may differ
-// by any amount, as in capture files that are read as fast as possible; those of lanes differ by milliseconds at most.
+// by any amount, as in capture files that are read at full speed; those of lanes differ by milliseconds at most.
 Status check_triggers(const QuerySpec& spec, const ThreadLayout& layout);
 
-// Sets spec->shared_triggers if the query has triggers. REQUIRES: the lanes have not taken the query yet.
+// Sets spec->shared_triggers if the query has triggers. REQUIRES: the query has not been added to the lanes yet.
 void share_triggers(uint32_t lanes, QuerySpec* spec);
 
 }  // namespace tapline

@@ -11,11 +11,11 @@
 namespace tapline {
 namespace {
 
-// Index of each field in common_fields().
+// The index of each field in common_fields().
 enum Common : uint32_t { kTime, kFlowHash, kFlowIncarnation, kClientKnownBy, kSrcIp, kSrcPort, kDstIp, kDstPort };
 constexpr size_t kCommon = 8;
 
-// This is enough for a row of a parser with 64 fields and their presence bits.
+// Enough for a row of a parser with 64 fields and their presence bits.
 constexpr size_t kMaxRowBytes = 4096;
 
 conditions::FieldType type_of(FieldType type) {
@@ -93,7 +93,7 @@ Result<TupleCondition> TupleCondition::make(const v1::ConditionTree& tree, const
   std::vector<Field> fields(common_fields().begin(), common_fields().end());
   fields.insert(fields.end(), schema.fields.begin(), schema.fields.end());
   const std::set<std::string> used = conditions::fields_of(tree);
-  // A row must have a time that is always present.
+  // A row must have a time field that is always present.
   std::vector<conditions::FieldSpec> specs{{.name = fields[kTime].name, .type = conditions::FieldType::kTime}};
   std::vector<uint32_t> order{kTime};
   for (uint32_t i = kTime + 1; i < fields.size(); ++i) {
@@ -112,7 +112,7 @@ Result<TupleCondition> TupleCondition::make(const v1::ConditionTree& tree, const
 }
 
 bool TupleCondition::holds(const TupleHeader& header, std::span<const Value> values) const {
-  // The row is not cleared, because evaluation reads a field only if its presence bit is set.
+  // The row is not cleared: a field is read only if its presence bit is set.
   std::array<uint8_t, kMaxRowBytes> row;
   uint8_t* const bits = row.data() + layout_.presence_offset();
   std::memset(bits, 0, layout_.row_bytes() - layout_.presence_offset());

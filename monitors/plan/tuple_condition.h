@@ -1,4 +1,4 @@
-// A condition on the tuples of one parser, by which WHERE selects events.
+// A condition on one parser's tuples, by which WHERE selects events.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace tapline {
 
-// Immutable: any thread may evaluate it.
+// Immutable; any thread may evaluate it.
 class TupleCondition {
  public:
-  // Makes a condition from a tree, whose fields are the parser's own or common_fields(). Errors are kInvalid: an
-  // unknown field, or a value of the wrong type.
+  // Makes a condition from a tree whose fields are the parser's own or common_fields(). Returns kInvalid if a field is
+  // unknown or a value has the wrong type.
   static Result<TupleCondition> make(const v1::ConditionTree& tree, const Schema& schema);
 
-  // True if the tuple meets the condition. A comparison with an absent value is unknown, which selects nothing.
-  // `values` are the values of the parser's own fields. Does not allocate.
+  // Returns true if the tuple meets the condition. A comparison with an absent value is unknown, so it selects no
+  // tuple. `values` are those of the parser's own fields. Does not allocate.
   bool holds(const TupleHeader& header, std::span<const Value> values) const;
 
  private:
-  // A field that the condition reads, and its place in the row.
+  // A field that the condition reads, and its location in the row.
   struct Source {
-    uint32_t field = 0;  // index among the common fields, followed by the parser's own
+    uint32_t field = 0;  // index into the common fields followed by the parser's own
     conditions::Column column = {};
   };
 

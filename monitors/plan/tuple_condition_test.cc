@@ -21,7 +21,7 @@ const Schema& requests() {
 
 using Type = conditions::FieldType;
 
-// Parses a condition over fields of these types.
+// Parses a condition over fields with these types.
 v1::ConditionTree tree_of(const std::string& text, std::vector<conditions::FieldSpec> fields) {
   fields.push_back({.name = "time_ns", .type = Type::kTime});
   const auto schema = conditions::Schema::make(std::move(fields));

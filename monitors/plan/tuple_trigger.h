@@ -1,4 +1,4 @@
-// A trigger that the monitor tests on the tuples of a parser.
+// A trigger that the monitor tests on a parser's tuples.
 #pragma once
 
 #include <cstdint>
@@ -12,33 +12,33 @@ namespace tapline {
 
 struct TupleTrigger {
   enum class Aggregate : uint8_t { kCount, kSum, kMax, kMin, kMean, kRate, kDistinct, kPercentile };
-  // Compares the aggregate (left) with a threshold (right).
+  // Comparison of the aggregate (left) with a threshold (right).
   enum class Comparison : uint8_t { kAbove, kAtLeast, kBelow, kAtMost };
 
-  // The number of its processor in the plan, from 0, which is `trigger` in its events.
+  // The number of the trigger's processor in the plan, from 0; `trigger` in its events.
   uint32_t processor = 0;
   std::string parser = {};
-  // The fields that form the group, as indices of common_fields() followed by the parser's own; if empty, there is one
-  // group.
+  // The fields that form the group, as indices into common_fields() followed by the parser's own; if empty, there is
+  // one group.
   std::vector<uint32_t> group = {};
   // The source of the aggregated values: a numeric field of the parser's own; or `condition`, which gives 1 for tuples
-  // that meet it and 0 for others; or neither, which gives 1 for each tuple.
+  // that meet it and 0 for others. With neither, each tuple gives 1.
   std::optional<uint32_t> field = {};
   std::optional<TupleCondition> condition = {};
-  // kDistinct counts the values of this field instead: an index as in `group`.
+  // kDistinct counts this field's values instead; an index as in `group`.
   std::optional<uint32_t> distinct_field = {};
   double share = 0;  // kPercentile's share, above 0 and at most 1
-  // The condition for tuples to have a value; nullopt: all have one.
+  // The condition on which a tuple has a value; nullopt: every tuple has one.
   std::optional<TupleCondition> only = {};
   Aggregate aggregate = Aggregate::kCount;
   Comparison comparison = Comparison::kAbove;
   double threshold = 0;
   double clear = 0;         // replaces the threshold while an alert is in force
-  uint32_t after = 1;       // windows in a row that meet the condition before an alert begins
+  uint32_t after = 1;       // consecutive windows that must meet the condition before an alert begins
   int64_t cooldown_ns = 0;  // minimum time between the starts of two alerts of a group
   int64_t every_ns = 0;     // time between the ends of two windows, which are aligned to the epoch
   uint32_t panes = 1;       // length of a window, as a multiple of every_ns
-  bool monotone = false;    // true if more tuples can't change that a window meets the condition
+  bool monotone = false;    // true if a window that meets the condition still meets it after more tuples
 
   static constexpr uint32_t kMaxPanes = 100;
 };

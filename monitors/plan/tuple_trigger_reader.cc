@@ -15,14 +15,14 @@ namespace {
 using Aggregate = TupleTrigger::Aggregate;
 
 constexpr std::string_view kEvents = "trigger";  // the parser whose tuples are the triggers' events
-constexpr std::string_view kAggregates[] = {"COUNT", "SUM",  "MAX",      "MIN",
-                                            "AVG",   "RATE", "DISTINCT", "PERCENTILE"};  // names of Aggregate's values
+constexpr std::string_view kAggregates[] = {"COUNT", "SUM",      "MAX",       "MIN", "AVG",
+                                            "RATE",  "DISTINCT", "PERCENTILE"};  // names of the values of Aggregate
 
 bool has_parser(const QuerySpec& spec, std::string_view parser) {
   return std::find(spec.parsers.begin(), spec.parsers.end(), parser) != spec.parsers.end();
 }
 
-// The index of a field among common_fields() and the schema's own.
+// Returns the index of a field among common_fields() and the schema's own.
 std::optional<uint32_t> field_index(std::string_view name, const Schema& schema) {
   uint32_t index = 0;
   for (const auto& fields : {common_fields(), std::span<const Field>(schema.fields)}) {
@@ -103,7 +103,7 @@ Status read_window(const v1::Window& message, TupleTrigger* read) {
   return {};
 }
 
-// True for counts, sums of unsigned values and maxima, which only grow in a window.
+// Returns true for counts, sums of unsigned values and maxima, which can only grow in a window.
 bool grows(const TupleTrigger& trigger, const Schema& schema) {
   switch (trigger.aggregate) {
     case Aggregate::kCount:

@@ -1,4 +1,4 @@
-// Reads the triggers of a plan that the monitor tests on tuples.
+// Reads a plan's triggers that the monitor tests on tuples.
 #pragma once
 
 #include "monitors/plan/query_spec.h"

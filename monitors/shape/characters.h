@@ -1,4 +1,4 @@
-// Classes of characters in ASCII, regardless of the locale.
+// Classifies ASCII characters, regardless of the locale.
 #pragma once
 
 namespace tapline {

@@ -8,7 +8,7 @@ namespace tapline {
 namespace {
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-// Bytes beyond ASCII are letters.
+// Bytes beyond ASCII count as letters.
 bool is_name(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '@' ||
          static_cast<unsigned char>(c) >= 0x80;
@@ -56,7 +56,7 @@ class SqlTemplate {
     blank_ = true;
   }
 
-  // Skips a quoted text. A quote that is doubled or follows a backslash is part of the text.
+  // Skips a quoted string. A quote that is doubled or follows a backslash is part of the string.
   void quoted(char quote) {
     for (++at_; at_ < in_.size(); ++at_) {
       if (in_[at_] == '\\') {
@@ -79,7 +79,7 @@ class SqlTemplate {
     literal();
   }
 
-  // True for $$…$$ and $tag$…$tag$ of PostgreSQL; $1 is a parameter.
+  // Returns true at the start of PostgreSQL's $$…$$ or $tag$…$tag$; $1 is a parameter.
   bool is_dollar_quote() const {
     size_t end = at_ + 1;
     while (end < in_.size() && is_name(in_[end]) && in_[end] != '$') ++end;
@@ -99,14 +99,14 @@ class SqlTemplate {
   void word() {
     size_t end = at_;
     while (end < in_.size() && is_name(in_[end])) ++end;
-    // N'…', X'…', E'…', _utf8'…' are literals as a whole.
+    // N'…', X'…', E'…' and _utf8'…' are literals, including the prefix.
     const bool prefix = end < in_.size() && in_[end] == '\'' && (end - at_ == 1 || in_[at_] == '_');
     if (!prefix) return name(end);
     at_ = end;
     quoted('\'');
   }
 
-  // Keeps only the first of `?, ?` and `(?), (?)`.
+  // Shortens a list of literals such as `?, ?` to its first one.
   void literal() {
     if (ends_with("?,")) {
       out_->pop_back();
@@ -123,7 +123,7 @@ class SqlTemplate {
       return;
     }
     if (c == '?') return literal();
-    // Writes no space within parentheses and before commas, so that equal lists have one form.
+    // Writes no space inside parentheses or before commas, so that equal lists have one form.
     if (c == ',' || c == ')') blank_ = false;
     if (c == '(' && ends_with("),")) blank_ = false;
     put({&c, 1});
@@ -136,7 +136,7 @@ class SqlTemplate {
   }
 
   void put(std::string_view text) {
-    // The space after a comma was held back to see whether a literal follows.
+    // The space after a comma was held back in case a literal follows.
     const bool after_comma = hold_ && ends_with(",") && text != "(" && text != "?";
     if (out_->size() > begin_ && (after_comma || (blank_ && !hold_))) out_->push_back(' ');
     blank_ = hold_ = false;
@@ -148,7 +148,7 @@ class SqlTemplate {
   size_t begin_;
   size_t at_ = 0;
   bool blank_ = false;  // white space was read since the last output
-  bool hold_ = false;   // true if no space may be written here
+  bool hold_ = false;   // true if no space may be written before the next output
 };
 
 }  // namespace

@@ -9,9 +9,9 @@ namespace tapline {
 // becomes ?, all rows of VALUES become one row, comments are removed, and runs of white space become one space. Names,
 // keywords and their case are kept.
 //
-// Reads SQL of MySQL and PostgreSQL alike, without knowing which it is: texts in double quotes are taken as literals
-// (in PostgreSQL they are names, which also become ?). A literal or comment without an end extends to the end of the
-// statement.
+// Reads both MySQL's and PostgreSQL's SQL, without knowing which it is: strings in double quotes are treated as
+// literals (in PostgreSQL they are names, which also become ?). A literal or comment without an end extends to the end
+// of the statement.
 void append_sql_template(std::string_view statement, std::string* out);
 
 }  // namespace tapline

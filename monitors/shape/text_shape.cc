@@ -11,7 +11,7 @@ namespace {
 // Runs of fewer digits within a word are part of a name: v2, oauth2, h264.
 constexpr size_t kMinNumberDigits = 3;
 constexpr size_t kMinHexDigits = 8;
-// Words with letters and digits of at least this length are not names.
+// Words of at least this length that contain letters and digits are not names.
 constexpr size_t kMinTokenBytes = 20;
 
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
@@ -21,7 +21,7 @@ size_t count_digits(std::string_view word) {
   return static_cast<size_t>(std::count_if(word.begin(), word.end(), is_digit));
 }
 
-// True for a number, a UUID, a hash or a token, of which there may be many.
+// Returns true for a number, a UUID, a hash or a token, since these take many different values.
 bool is_id(std::string_view word) {
   const size_t digits = count_digits(word);
   if (digits == 0) return false;
@@ -37,7 +37,7 @@ bool is_id(std::string_view word) {
   return token && word.size() >= kMinTokenBytes && (digits >= 3 || mixed);
 }
 
-// Appends one word: an ID, or a name in which long numbers are replaced.
+// Appends one word: an ID, or a name whose long numbers are replaced.
 void append_word(std::string_view word, std::string* out) {
   if (is_id(word)) {
     out->append("{id}");
@@ -67,7 +67,7 @@ void append_words(std::string_view text, std::string_view separators, std::strin
   }
 }
 
-// Keeps the names of parameters and drops their values.
+// Keeps parameter names and drops their values.
 void append_parameters(std::string_view parameters, std::string* out) {
   char separator = '?';
   while (!parameters.empty()) {
@@ -91,7 +91,7 @@ void append_url(std::string_view url, std::string* out) {
   // The host of an absolute URL is kept.
   const size_t scheme = path.find("://");
   size_t begin = scheme == std::string_view::npos || scheme > 8 ? 0 : std::min(path.find('/', scheme + 3), path.size());
-  // The text before an @ is a user name and a password.
+  // The text before an @ is a user name and password.
   const size_t position = path.substr(0, begin).rfind('@');
   if (position != std::string_view::npos) {
     out->append(path.substr(0, scheme + 3));

@@ -18,34 +18,33 @@ namespace tapline {
 
 enum class TextForm : uint8_t {
   kAsIs,
-  kTemplate,  // the varying parts are replaced, according to the kind of text
-  kPath,      // for URLs: without ? or # and everything after it
-  kHash,      // 16 digits of a keyed hash; empty texts stay empty
-  kOmit,      // ""
+  kTemplate,  // the varying parts are replaced, according to the kind of string
+  kPath,      // for URLs: without the first ? or # and everything after it
+  kHash,      // 16 digits of a keyed hash; empty strings stay empty
+  kOmit,      // an empty string
 };
 
-// One field of one parser's tuples.
+// The form of one field of a parser's tuples.
 struct FieldShape {
   std::string parser = {};
   std::string field = {};
   TextForm form = TextForm::kAsIs;
 };
 
-// Appends the template of a string to `out`. From the first part that can't be parsed, the string is replaced rather
-// than shown.
+// Appends the template of a string to `out`. From the first part that can't be parsed, the string is replaced.
 //   kUrl    /user/17/page0587.html?q=x&p=2  ->  /user/{id}/page{n}.html?q={}&p={}
 //   kSql    SELECT a FROM t WHERE id IN (1, 2) -- x  ->  SELECT a FROM t WHERE id IN (?)
 //   kKey    user:17:profile  ->  user:{id}:profile
-//   kPlain  as kKey
+//   kPlain  like kKey
 void append_template(TextKind kind, std::string_view text, std::string* out);
 
-// Shapes one parser's tuples for one query. Keeps its memory from one tuple to the next. Not thread-safe.
+// Shapes one parser's tuples for one query. Reuses its memory for each tuple. Not thread-safe.
 class TextShaper {
  public:
   // Returns null if no shape applies to this parser's fields. `schema` is not needed afterwards.
   static std::unique_ptr<TextShaper> make(const Schema& schema, std::span<const FieldShape> shapes, HashKey key);
 
-  // Returns the values with the texts that the query wants, valid until the next call.
+  // Returns the values with the strings in the form that the query wants, valid until the next call.
   std::span<const Value> shape(std::span<const Value> values);
 
  private:

@@ -12,7 +12,8 @@ namespace {
 
 // Returns a socket that counts the interface's packets; negative if there is none.
 int open_on(const std::string& interface) {
-  // Binds in two steps: a socket that is created with a protocol would count all interfaces until it is bound to one.
+  // Binds in two steps: a socket created with a protocol would count packets of all interfaces until it is bound to
+  // one.
   const int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
   int smallest = 0;
   sockaddr_ll address = {};
@@ -45,7 +46,7 @@ uint64_t Arrivals::read() {
   for (int fd : sockets_) {
     tpacket_stats stats = {};
     socklen_t size = sizeof stats;
-    // Reading resets the kernel's counters; tp_packets includes packets that were dropped for lack of room.
+    // Reading resets the kernel's counters. tp_packets includes packets that were dropped for lack of room.
     if (getsockopt(fd, SOL_PACKET, PACKET_STATISTICS, &stats, &size) == 0) packets_ += stats.tp_packets;
   }
   return packets_;

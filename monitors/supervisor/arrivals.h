@@ -1,6 +1,6 @@
 // Counts the packets that arrive at interfaces, as packet sockets see them, independently of other readers. The
-// difference from the packets that workers have seen is the loss of a restart. Reads no packets and reserves no memory
-// for them.
+// difference from the number of packets that workers have seen is the loss caused by a restart. Reads no packets and
+// reserves no memory for them.
 #pragma once
 
 #include <cstdint>

@@ -19,8 +19,8 @@ void lose_packets(uint64_t queries, uint64_t count, UnitPage* unit) {
   }
 }
 
-// Settles the packets of the current burst that the lane had not processed, and fragments of incomplete datagrams; then
-// everything that was counted on one side only.
+// Settles the packets of the current burst that the lane had not processed, and the fragments of incomplete datagrams.
+// Then balances packets that were counted as received but not in an outcome, or vice versa.
 void settle_lane(LanePage* lane) {
   LaneAccounting& account = lane->accounting;
   account.received += lane->all_left();
@@ -34,7 +34,7 @@ void settle_lane(LanePage* lane) {
   account.received = std::max(account.received, explained);
 }
 
-// This comes last, since earlier steps need burst_left.
+// Must come last, since earlier steps need burst_left.
 void settle_taps(LanePage* lane) {
   for (size_t i = 0; i < kMaxTaps; ++i) {
     TapAccounting& tap = lane->taps[i];
@@ -83,7 +83,7 @@ MonitorPagePointer map_monitor_page() {
   void* memory =
       mmap(nullptr, sizeof(MonitorPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
-  // Fresh pages are zero, so only members that begin with another value are set.
+  // Fresh pages are zero, so only members with another initial value are set.
   auto* page = static_cast<MonitorPage*>(memory);
   page->clock_start_ns = INT64_MIN;
   return MonitorPagePointer(page);

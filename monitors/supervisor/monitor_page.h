@@ -5,7 +5,7 @@
 //
 // A worker writes as it runs (plain and relaxed stores, each location by one thread). The supervisor reads call marks
 // while the worker is alive, and everything else only once it is dead: settle_after_exit() turns the worker's
-// unfinished work into losses, so that the next one begins with balanced accounts. Slots that are never used cost no
+// unfinished work into losses, so that the next worker begins with balanced accounts. Slots that are never used cost no
 // memory.
 #pragma once
 
@@ -28,7 +28,7 @@ namespace tapline {
 inline constexpr size_t kMaxPlugins = 16;
 inline constexpr size_t kMaxSupervisedLanes = 32;
 
-// The state of one polling thread.
+// One polling thread's state.
 struct LanePage {
   CallMark call;
   // The kernel's thread ID; 0: none.
@@ -38,7 +38,7 @@ struct LanePage {
   // The bits of queries that have ended in this lane and left nothing behind.
   uint64_t done = 0;
   LaneAccounting accounting;
-  // By tap: the accounting, and the packets of the last burst that were not processed.
+  // By tap: the accounting, and the number of packets of the last burst that were not processed.
   std::array<TapAccounting, kMaxTaps> taps;
   std::array<uint64_t, kMaxTaps> burst_left;
 
@@ -58,7 +58,7 @@ struct UnitPage {
 struct PluginPage {
   uint32_t strikes = 0;
   bool left_out = false;
-  // The schemas of its parsers, one per line (schema_text.h), set once it has been loaded.
+  // The schemas of the unit's parsers, one per line (schema_text.h), set once a schema has been loaded.
   uint32_t schema_bytes = 0;
   std::array<char, 65536> schemas;
 
@@ -66,10 +66,10 @@ struct PluginPage {
   std::string_view schema_text() const { return {schemas.data(), schema_bytes}; }
 };
 
-// The serialized plan of the query in a slot. A worker keeps it up to date when queries come and go, and the next
+// The serialized plan of the query in a slot. A worker updates it when queries are added or removed, and the next
 // worker starts from it instead of from the first worker's plan.
 struct PlanPage {
-  uint32_t bytes = 0;  // 0: no query, or one without a plan
+  uint32_t bytes = 0;  // 0: no query, or a query without a plan
   std::array<char, 262144> data;
 
   // Returns false, and changes nothing, if the plan is too long.
@@ -84,7 +84,7 @@ struct MonitorPage {
   std::atomic<Phase> phase{Phase::kStarting};
   // The number of the current worker, counted from 1.
   uint32_t worker = 0;
-  // 1 + the index of the plug-in in which a thread received a signal; 0: none.
+  // 1 + the index of the plug-in in which a thread received a fatal signal; 0: none.
   std::atomic<uint32_t> culprit{0};
   // The monotonic time at which the last worker was found dead.
   int64_t died_at_ns = 0;
@@ -111,10 +111,10 @@ struct UnmapPage {
 };
 using MonitorPagePointer = std::unique_ptr<MonitorPage, UnmapPage>;
 
-// Maps a page for this process and those that it forks. Returns null if there is no memory.
+// Maps a page for this process and those that it forks. Returns null if there is not enough memory.
 MonitorPagePointer map_monitor_page();
 
-// Turns the dead worker's unfinished work into losses by restart, and everything unreported into batches that the next
+// Turns the dead worker's unfinished work into losses by restart, and all unreported counts into batches that the next
 // worker reports on its behalf. REQUIRES: no worker is alive.
 void settle_after_exit(MonitorPage* page);
 

@@ -23,7 +23,7 @@ constexpr int64_t kLongestPauseNs = 5 * kNsPerSecond;
 constexpr uint32_t kStrikes = 2;
 constexpr int kLooksAtArrivals = 10;
 
-// Blocks SIGTERM and SIGINT while it exists.
+// Blocks SIGTERM and SIGINT during its lifetime.
 class BlockedSignals {
  public:
   BlockedSignals() {
@@ -58,11 +58,11 @@ void watch_signals(MonitorPage* page) {
   for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) sigaction(signal, &action, nullptr);
 }
 #else
-void watch_signals(MonitorPage*) {}  // the sanitizer's own handlers report more
+void watch_signals(MonitorPage*) {}  // The sanitizers' own signal handlers report more.
 #endif
 
 [[noreturn]] void be_worker(const std::function<int(MonitorPage*)>& work, MonitorPage* page, int supervisor) {
-  // The kernel kills the worker when its supervisor ends for any reason.
+  // Makes the kernel kill the worker when its supervisor ends for any reason.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != supervisor) _exit(1);
   watch_signals(page);
@@ -150,14 +150,14 @@ void Supervisor::forward_stop() {
 }
 
 // Runs once a new worker captures: compares the interfaces' arrivals with the packets that all workers have seen. Uses
-// the minimum of several samples, because packets were in flight at the others.
+// the minimum of several samples, since packets were in flight in the others.
 void Supervisor::count_missed() {
   if (looks_left_ == 0 || !arrivals_.open() || page_->phase.load() != MonitorPage::Phase::kRunning) return;
   uint64_t seen = 0;
   for (const LanePage& lane : page_->lanes) seen += lane.accounting.received;
   const uint64_t arrived = arrivals_.read();
   unseen_ = std::min(unseen_, arrived - std::min(arrived, seen));
-  // This is stored with the first sample, since the first worker may crash before the last one.
+  // This is stored with every sample, since the first worker may crash before the last one.
   if (!page_->restarted()) unseen_at_start_ = unseen_;
   if (--looks_left_ > 0) return;
   page_->missed.store(unseen_ - std::min(unseen_, unseen_at_start_));
@@ -189,7 +189,7 @@ void Supervisor::blame(const WorkerExit& death) {
                      (plugin.left_out ? left_out : ""));
 }
 
-// Since each plug-in is disabled after two crashes, only workers that die for an unknown reason can do so repeatedly.
+// A plug-in is disabled after two crashes, so only deaths for an unknown reason can recur often.
 Status Supervisor::pause() {
   if (last_death_.plugin != 0) return {};
   while (!deaths_.empty() && page_->died_at_ns - deaths_.front() > kMinuteNs) deaths_.pop_front();

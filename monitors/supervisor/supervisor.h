@@ -1,8 +1,8 @@
 // Runs the monitor in a child process and restarts it when a plug-in crashes it.
 //
 // The supervisor's only state is the page. It never loads DPDK, Kafka or a plug-in, so no plug-in can harm it. A worker
-// that dies, or does not return from a plug-in within the watchdog's time, is replaced at once; its plug-in gets a
-// strike, and is disabled after the second one. A worker that dies elsewhere is also replaced, but after increasing
+// that dies in a plug-in, or does not return from it within the watchdog's time, is replaced at once; the plug-in is
+// disabled when this happens for the second time. A worker that dies elsewhere is also replaced, but after increasing
 // pauses, and only a limited number of times. Single-threaded.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace tapline {
 
 struct SupervisorOptions {
   int64_t watchdog_ns = 500'000'000;
-  // Names of the plug-ins, for messages, in the order of their pages.
+  // Names of the plug-ins, for messages, in the order of their entries in the page.
   std::vector<std::string> plugins;
   // The interfaces whose packets are counted while no worker is capturing; if empty, packets are not counted.
   std::vector<std::string> interfaces;
@@ -37,19 +37,19 @@ class Supervisor {
   // All arguments outlive the supervisor.
   Supervisor(SupervisorOptions options, Reporter* reporter, const std::atomic<bool>* stop);
 
-  // Runs `work` in forked processes until it returns in one of them, as the page's phase shows; `work` returns the exit
-  // code. Fails if no further worker can be started. REQUIRES: this process has one thread.
+  // Runs `work` in forked processes until it returns in one of them, which the page's phase shows; `work` returns the
+  // exit code. Fails if no further worker can be started. REQUIRES: this process has only one thread.
   Status run(const std::function<int(MonitorPage*)>& work, int* exit_code);
 
  private:
   struct WorkerExit {
     bool hung = false;
     int wait_status = 0;
-    uint32_t plugin = 0;  // 1 + index; 0: none
+    uint32_t plugin = 0;  // 1 + the plug-in's index; 0: none
   };
 
   Status start_worker(const std::function<int(MonitorPage*)>& work);
-  // Waits until the worker is dead. Kills a worker that hangs.
+  // Waits until the worker is dead. Kills the worker if it hangs.
   WorkerExit await();
   void forward_stop();
   void blame(const WorkerExit& death);
@@ -66,8 +66,8 @@ class Supervisor {
   int worker_ = -1;  // process id
   int worker_fd_ = -1;
   bool stop_forwarded_ = false;   // true once the supervisor has asked the worker to stop
-  int looks_left_ = 0;            // samples of the arrivals left before this worker's missed packets are counted
-  uint64_t unseen_ = UINT64_MAX;  // the minimum difference between these samples and the workers' count
+  int looks_left_ = 0;            // samples of the arrivals that remain before this worker's missed packets are counted
+  uint64_t unseen_ = UINT64_MAX;  // minimum difference between these samples and the workers' count
   uint64_t unseen_at_start_ = 0;  // packets that arrived before the first worker captured
   std::deque<int64_t> deaths_;
   WorkerExit last_death_;

@@ -17,7 +17,7 @@ constexpr int64_t kWatchdogNs = 150'000'000;
 std::atomic<bool> stop{false};
 volatile sig_atomic_t worker_signals = 0;
 
-// The outcome of supervising `work`.
+// The outcome of supervising some work.
 struct Outcome {
   Status status;
   int exit_code = -1;
@@ -54,7 +54,7 @@ void be_lane(MonitorPage* page) {
   page->phase.store(MonitorPage::Phase::kRunning);
 }
 
-// Runs `body` in the second plug-in until that is disabled.
+// Runs `body` in the second plug-in until that plug-in is disabled.
 Outcome supervise_within(const std::function<void()>& body) {
   return supervise([&](MonitorPage* page) {
     be_lane(page);
@@ -176,7 +176,7 @@ TEST(Settle, PacketsInProgressAreLostAndTheAccountsBalance) {
   lane.accounting.unmatched = 2;
   unit.ledger.known = 3;
   for (Accounting* account : {&unit.accounts[0], &unit.accounts[1]}) {
-    account->packets_in = 11;  // one packet has come in but is not yet accounted for
+    account->packets_in = 11;  // one packet has been received but not yet accounted for
     account->packets_out = 8;
     account->dropped[index_of(Drop::kUnsampled)] = 2;
   }
@@ -206,7 +206,7 @@ TEST(Settle, PacketsInProgressAreLostAndTheAccountsBalance) {
 }
 
 // Two batches were sent but not acknowledged, tuples are waiting, and packets have been counted since. Together, the
-// debts report everything that no delivered batch reported.
+// outstanding batches report every count that no delivered batch reported.
 TEST(Settle, UnreportedLossesAreReported) {
   const MonitorPagePointer page = map_monitor_page();
   BatchLedger& ledger = page->units[0].ledger;

@@ -1,4 +1,4 @@
-// Distinguishes a lane that is stuck in a plug-in from one that only waits for a processor.
+// Distinguishes a lane that is stuck in a plug-in from one that only waits for a CPU.
 #pragma once
 
 #include <array>
@@ -8,22 +8,22 @@
 
 namespace tapline {
 
-// The state of a thread of another process, from /proc.
+// The state of another process's thread, from /proc.
 struct ThreadState {
-  char state = 'R';  // as in /proc/PID/stat: R runs or waits for a processor, S and D sleep, T and t are stopped
+  char state = 'R';  // as in /proc/PID/stat: R runs or waits for a CPU, S and D sleep, T and t are stopped
   int64_t cpu_ns = 0;
 };
 ThreadState read_thread_state(int process, int thread);
 
-// Detects a call that does not return. A stopped thread (a signal, a debugger) gets unlimited time; a runnable thread
-// that gets no processor does not count as hanging either.
+// Detects a call that does not return. A stopped thread (by a signal or a debugger) may take unlimited time; a runnable
+// thread that gets no CPU does not count as hanging either.
 class Watchdog {
  public:
   explicit Watchdog(int64_t timeout_ns) : timeout_ns_(timeout_ns) {}
 
-  // Starts over with a new worker.
+  // Starts over for a new worker.
   void reset() { lanes_ = {}; }
-  // Looks for a lane that hangs in a plug-in: returns 1 + the plug-in's index, or 0. Must be called often.
+  // Checks whether a lane hangs in a plug-in. Returns 1 + the plug-in's index, or 0. Must be called often.
   uint32_t look(const MonitorPage& page, int process, int64_t now_ns);
 
  private:

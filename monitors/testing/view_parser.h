@@ -7,7 +7,7 @@
 
 namespace tapline {
 
-// Emits the tap of every view of a packet, and whether it is a repeated one.
+// Returns a parser that emits each view's tap, and whether the view is a repeated one.
 inline std::unique_ptr<Parser> view_parser() {
   class Views final : public Parser {
    public:

@@ -56,7 +56,7 @@ void Buckets::change(uint32_t slot, uint64_t bucket, RowPointers rows, uint64_t 
   set(slot, kSequence, sequence + 2);
 }
 
-// Moves the slot's contents into the evicted state, which zeroes the slot.
+// Moves the slot's contents into the evicted state, and zeroes the slot.
 void Buckets::evict(uint32_t slot, uint64_t version) {
   const uint64_t evicted = word(slots_, kSequence), sequence = word(slot, kSequence);
   set(slots_, kSequence, evicted + 1);
@@ -73,7 +73,7 @@ void Buckets::evict(uint32_t slot, uint64_t version) {
 
 void Buckets::touch(uint64_t bucket) {
   if (bucket + 1 > newest_.load(std::memory_order_relaxed)) newest_.store(bucket + 1, std::memory_order_release);
-  // The trigger thread may reset these at any moment, so both are read and written atomically.
+  // The trigger thread may reset both values at any moment, so they are read and written atomically.
   uint64_t low = touched_low_.load(std::memory_order_relaxed);
   while (bucket < low && !touched_low_.compare_exchange_weak(low, bucket, std::memory_order_release)) {
   }

@@ -1,14 +1,16 @@
-// The states of one aggregate at one writer: a ring of time buckets, and one state for everything that left the ring.
+// The states of one aggregate at one writer: a ring of time buckets, and one state for all rows whose buckets left the
+// ring.
 //
 //   slot     | sequence | bucket + 1 | version | state words… |        slots 0 … n-1: bucket b lives in slot b mod n
 //   slot n   the same values for all buckets that later ones have displaced ("evicted")
 //
 // Publication order: the writer makes `sequence` odd, changes the slot, writes `version` = the log position after the
 // rows folded in, and makes `sequence` even, all before it publishes that position as its tail. A reader of the tail T
-// copies a slot between two equal, even sequences, and may use the copy only if version <= T: then it contains just the
-// rows before T. If version > T, the slot is ahead of the reader, which then folds those rows itself from the log
-// (query/fold.h). So no reader waits for a writer, even if it stopped in the middle. Every word is stored with release
-// and loaded with acquire: a reader that has seen a changed word also sees the odd sequence.
+// copies a slot between two reads of the same, even sequence, and may use the copy only if version <= T: the copy then
+// contains exactly the rows before T. If version > T, the slot is ahead of the reader, which folds the bucket's rows
+// from the log instead (MultiLogImpl::fold). So no reader waits for a writer, even one that has stopped in the middle
+// of a change. Every word is stored with release and loaded with acquire: a reader that has seen a changed word also
+// sees the odd sequence.
 //
 // Only the one writer may call fold(); any thread may call the other functions.
 #pragma once
@@ -27,7 +29,7 @@ class Buckets {
   // REQUIRES: width_ns > 0, slots > 0.
   Buckets(std::shared_ptr<const AggregateFunction> function, uint64_t width_ns, uint32_t slots);
 
-  // Aggregates rows, in any order of time; `version` is the tail that will be published with them.
+  // Aggregates rows, whose times may be in any order; `version` is the tail that will be published with them.
   void fold(RowPointers rows, uint64_t min_time, uint64_t max_time, uint32_t time_offset, uint64_t version);
 
   struct Copy {
@@ -36,9 +38,9 @@ class Buckets {
     bool used = false;  // false if the slot is empty
     std::vector<uint64_t> state;
   };
-  // Returns false if the writer was changing the slot at each of a few attempts. Slot slots() is the evicted state.
+  // Returns false if, at each of a few attempts, the writer was changing the slot. Slot slots() is the evicted state.
   bool read(uint32_t slot, Copy* copy) const;
-  // Returns the version without the state; for a slot that is being changed, its coming version.
+  // Returns the version without the state. While the slot is being changed, this is the next version.
   uint64_t version(uint32_t slot) const { return word(slot, kVersion); }
 
   uint32_t slots() const { return slots_; }
@@ -46,12 +48,12 @@ class Buckets {
   uint64_t width_ns() const { return width_ns_; }
   // Returns the greatest bucket with rows, plus 1; 0 if there is none.
   uint64_t newest() const { return newest_.load(std::memory_order_acquire); }
-  // The number of rows so late that their bucket had left the ring. They are folded into the evicted state.
+  // Returns the number of rows so late that their bucket had left the ring. They are folded into the evicted state.
   uint64_t late_rows() const { return late_rows_.load(std::memory_order_relaxed); }
   size_t bytes() const { return words_.size() * 8; }
 
-  // Takes the range of buckets touched since the last call. Only the thread that evaluates triggers may call it.
-  // Returns false if there are none.
+  // Takes the range of buckets touched since the last call. Returns false if there are none. Must be called only by the
+  // thread that evaluates triggers.
   bool take_touched(uint64_t* low, uint64_t* high);
 
  private:
@@ -75,7 +77,7 @@ class Buckets {
   std::atomic<uint64_t> late_rows_{0};
   std::atomic<uint64_t> touched_low_{~uint64_t{0}};
   std::atomic<uint64_t> touched_high_{0};
-  // For the writer only: the bucket of the latest rows, to avoid divisions.
+  // Writer only: the latest row's bucket, to avoid divisions.
   uint64_t last_begin_ = 1, last_end_ = 0, last_bucket_ = 0;
 };
 

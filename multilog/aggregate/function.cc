@@ -9,7 +9,7 @@
 namespace tapline::multilog {
 namespace {
 
-// A 128-bit integer in two words.
+// Returns a 128-bit integer from two words.
 __int128 get_whole(Cells state, size_t i) {
   return static_cast<__int128>(static_cast<unsigned __int128>(state.get(i + 1)) << 64 | state.get(i));
 }
@@ -49,7 +49,7 @@ class ColumnFunction : public AggregateFunction {
   const uint32_t presence_offset_;
 
  private:
-  // Replaces a key if only distinctness matters (DISTINCT).
+  // Returns a value that replaces a key of several parts where only distinctness matters (DISTINCT).
   uint64_t hash_of_parts(const uint8_t* row) const {
     uint64_t hash = 0;
     for (uint32_t part = 0; part < column_.parts(); ++part) hash = sketch_hash(hash ^ key_of(column_.part(part), row));
@@ -66,7 +66,7 @@ class Count final : public AggregateFunction {
   std::vector<Number> outputs(Cells state) const override { return {Number::of_whole(state.get(0))}; }
 };
 
-// COUNT of a field, which counts the rows that have it.
+// COUNT of a field: the number of rows that have it.
 class CountField final : public ColumnFunction {
  public:
   using ColumnFunction::ColumnFunction;
@@ -151,8 +151,8 @@ class Extreme final : public ColumnFunction {
   const bool is_min_;
 };
 
-// The state is | count | mean | sum of squared distances from it |: Welford's sums, merged by Chan's rule. The output
-// is the population's standard deviation.
+// The state is | count | mean | sum of squared distances from the mean |: Welford's sums, merged by Chan's rule. The
+// output is the population's standard deviation.
 class StandardDeviation final : public ColumnFunction {
  public:
   using ColumnFunction::ColumnFunction;
@@ -249,7 +249,7 @@ class User final : public AggregateFunction {
   const UserFunction function_;
 };
 
-// Finds the column of "path[2]" or "path".
+// Returns the column of "path[2]" or "path".
 Result<Column> column_named(const std::string& text, const Schema& schema) {
   const size_t bracket = text.find('[');
   const Field* field = schema.find(text.substr(0, bracket));

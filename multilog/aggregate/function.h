@@ -3,8 +3,8 @@
 //   state 0 (all words 0) ── add(rows) ──▶ state ── merge ──▶ state ── outputs ──▶ numbers
 //
 // Merging is associative and commutative: each writer and each time bucket folds separate rows, and readers merge them
-// (Confluo §3.2). Words are read and written through Cells only, since readers copy them while a writer writes
-// (aggregate/cells.h explains how readers notice). The bytes of the sketches are defined in schema/sketches.md.
+// (Confluo §3.2). Words are read and written only through Cells, since readers copy them while a writer writes
+// (aggregate/buckets.h explains how readers detect this). The bytes of the sketches are defined in schema/sketches.md.
 #pragma once
 
 #include <cstdint>
@@ -39,15 +39,16 @@ class AggregateFunction {
  public:
   virtual ~AggregateFunction() = default;
   virtual size_t words() const = 0;
-  // The names of the outputs, in order. The first one is the aggregate's value if a single one is needed.
+  // Returns the names of the outputs, in order. The first one is the aggregate's value where a single value is needed.
   virtual std::vector<std::string> output_names() const = 0;
   virtual void add(Cells state, RowPointers rows) const = 0;
   virtual void merge(Cells target, Cells source) const = 0;
-  // The outputs. Numbers are missing if the state is empty (an average of no rows).
+  // Returns the outputs. A number is missing if the state has none to give, such as the average of no rows.
   virtual std::vector<Number> outputs(Cells state) const = 0;
 };
 
-// A user-defined function: `add` and `merge` change the first state only. A state of zeros means no rows.
+// A user-defined function: `add` and `merge` change only their first state. A state of zeros means that there are no
+// rows.
 struct UserFunction {
   size_t words = 1;
   std::vector<std::string> outputs;
@@ -56,13 +57,13 @@ struct UserFunction {
   std::function<std::vector<Number>(Cells state)> values;
 };
 
-// Initializers of the structs for settings name only the members that differ from these defaults.
+// All members have default initializers, so that a designated initializer may name only those that differ.
 struct FunctionSpec {
-  // COUNT, SUM, AVG, MIN, MAX, STDEV, DISTINCT, QUANTILE (in any case), or a user-defined one.
+  // COUNT, SUM, AVG, MIN, MAX, STDEV, DISTINCT, QUANTILE (in any case), or a user-defined function.
   std::string function = "COUNT";
   // The field to aggregate, with [i] for an element of a list. COUNT needs none.
   std::string field = {};
-  // For QUANTILE: the quantiles, between 0 and 1, each of which has an output.
+  // For QUANTILE: the quantiles, between 0 and 1; each of them has an output.
   std::vector<double> quantiles = {0.5, 0.9, 0.99};
   // Up to 4 fields; there is one state per combination of their values.
   std::vector<std::string> group_by = {};
@@ -73,14 +74,14 @@ struct FunctionSpec {
 
 using UserFunctions = std::vector<std::pair<std::string, UserFunction>>;
 
-// Returns kInvalid with a sentence for unknown functions, unknown fields and functions that the field's type doesn't
-// support.
+// Returns kInvalid and a sentence if the function or field is unknown, or if the field's type doesn't support the
+// function.
 Result<std::shared_ptr<const AggregateFunction>> make_function(const FunctionSpec& spec, const Schema& schema,
                                                                const UserFunctions& users);
 
 // One group of a grouped state.
 struct Group {
-  // One key per field; fields of over 8 bytes have one key for each part of 8 bytes (record/schema.h).
+  // One key per field; a field wider than 8 bytes has one key for each part of 8 bytes (record/schema.h).
   std::vector<uint64_t> keys;
   bool is_rest = false;
   std::vector<Number> outputs;
@@ -88,8 +89,7 @@ struct Group {
   std::vector<uint64_t> state = {};
 };
 
-// Formats a group's keys like the values of its fields. REQUIRES: `group_by` are the fields of a function that was
-// made.
+// Formats a group's keys like the values of its fields. REQUIRES: make_function() accepted `group_by`.
 std::vector<std::string> format_keys(const Schema& schema, const std::vector<std::string>& group_by,
                                      const std::vector<uint64_t>& keys);
 
@@ -107,16 +107,16 @@ class GroupedFunction final : public AggregateFunction {
   std::vector<Number> outputs(Cells state) const override;
 
   std::vector<Group> groups(Cells state, bool with_states = false) const;
-  // The outputs of the row's group; missing if it has no group.
+  // Returns the outputs of the row's group, or missing numbers if the row has no group.
   std::vector<Number> outputs_for(Cells state, const uint8_t* row) const;
 
  private:
   size_t entry_words() const { return 1 + columns_.size() + inner_->words(); }
   size_t entry_at(size_t slot) const { return 2 + inner_->words() + slot * entry_words(); }
-  // This covers all parts of 4 fields of the maximum width.
+  // Covers all parts of 4 fields of the maximum width.
   static constexpr size_t kMaxKeys = 32;
   bool keys_of(const uint8_t* row, uint64_t* keys) const;
-  // Returns the state of the group: an existing state, a new one, or that of the rest.
+  // Returns the group's state: an existing state, a new one, or that of the rest.
   Cells state_for(Cells state, const uint64_t* keys) const;
   bool find(Cells state, const uint64_t* keys, size_t* slot) const;
 

@@ -1,4 +1,4 @@
-// Mergeable sketches over arrays of 64-bit words, as schema/sketches.md defines them.
+// Mergeable sketches over arrays of 64-bit words, as defined in schema/sketches.md.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace tapline::multilog {
 
-// Spreads the bits of a key. Every language that reads the sketches has the same function.
+// Spreads the bits of a key. All implementations that read the sketches, in any language, use the same function.
 uint64_t sketch_hash(uint64_t key);
 
-// HyperLogLog with 2048 registers of a byte, 8 to a word: standard error 2.3 %.
+// HyperLogLog with 2048 registers of one byte, 8 to a word: standard error 2.3 %.
 struct DistinctSketch {
   static constexpr uint32_t kIndexBits = 11;
   static constexpr size_t kWords = (size_t{1} << kIndexBits) / 8;
@@ -19,14 +19,13 @@ struct DistinctSketch {
   static double estimate(Cells state);
 };
 
-// Counts values by power of two and 32nds of it: quantiles are within 1.6 % of the value, and integers below 32 are
-// exact.
+// Counts values in 32 steps per power of two: quantiles are within 1.6 % of the value, and integers below 32 are exact.
 struct QuantileSketch {
   static constexpr uint32_t kSubBits = 5;
   static constexpr size_t kWords = (64 - kSubBits + 1) << kSubBits;
   static void add(Cells state, uint64_t value);
   static void merge(Cells target, Cells source);
-  // The middle of the counter that contains the quantile; missing if there are no values.
+  // Returns the middle of the counter's range that contains the quantile, or a missing number if there are no values.
   static Number quantile(Cells state, double quantile);
 
   static uint32_t counter_of(uint64_t value);

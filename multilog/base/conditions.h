@@ -5,7 +5,7 @@
 
 namespace tapline::multilog {
 using namespace conditions;
-// Parsers have types of the same names, which node/ includes.
+// Imported by name, because node/ also includes parsers' headers, which define types with the same names.
 using conditions::Field;
 using conditions::FieldType;
 using conditions::Schema;

@@ -1,7 +1,7 @@
 // Lets one thread sleep until a deadline, or until another thread has work for it.
 //
-// ring() never blocks, even if the sleeping thread is paused: it costs one exchange, plus a system call only if a
-// thread sleeps, so writers may call it. A ring while the thread is busy is not lost: the thread's next wait returns
+// ring() never blocks, even if the sleeping thread is paused: it costs one exchange, and a system call only if a thread
+// sleeps, so writers may call it. A ring while the thread is busy is not lost: the thread's next wait returns
 // immediately. Everything written before ring() is visible after the wait that received it.
 #pragma once
 
@@ -24,7 +24,7 @@ class Doorbell {
     if (state_.exchange(kRung, std::memory_order_acq_rel) == kAsleep) futex(FUTEX_WAKE_PRIVATE, 1, nullptr);
   }
 
-  // Called by one thread at a time. Returns true if the bell was rung, false once CLOCK_MONOTONIC has reached
+  // Must be called by one thread at a time. Returns true if the bell was rung, false once CLOCK_MONOTONIC has reached
   // `monotonic_ns`.
   bool wait_until(int64_t monotonic_ns) {
     const timespec until = to_timespec(monotonic_ns);

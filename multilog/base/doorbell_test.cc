@@ -28,8 +28,8 @@ TEST(Doorbell, ARingBeforeTheWaitIsReceivedOnce) {
   EXPECT_FALSE(bell.wait_until(in(1000000)));
 }
 
-// Two threads pass a plain number back and forth: each wait must receive its ring, and see everything written before
-// it.
+// Two threads pass a plain number back and forth. Each wait must receive its ring, and see everything written before
+// the ring.
 TEST(Doorbell, NoRingIsLostBetweenThreads) {
   constexpr int kTurns = 20000;
   Doorbell ping, pong;

@@ -64,7 +64,7 @@ void HeaderCapture::run(PacketSource* source, const std::atomic<bool>* stop) {
     if (got.ended) break;
     const int64_t pause_ns = pacer.after_poll(got.packets, monotonic_ns());
     if (got.packets > 0) continue;
-    // A row waits for its batch to fill only while packets arrive.
+    // An incomplete batch waits for more rows only while packets arrive.
     flush();
     sleep_for(pause_ns);
   }
@@ -96,7 +96,7 @@ void HeaderCapture::take_one(const RawPacket& raw) {
   if (++rows_ == rings_[ring_]->shape().batch_rows) flush();
 }
 
-// Returns the location of a row, from which the writer reads it. Rings are used in turn; a ring whose writer is behind
+// Returns a location for a row, from which the ring's writer reads it. Rings take turns; a ring whose writer is behind
 // is skipped.
 uint8_t* HeaderCapture::next_row() {
   for (size_t tried = 0; batch_ == nullptr && tried < rings_.size(); ++tried) {

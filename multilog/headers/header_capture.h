@@ -27,7 +27,7 @@ namespace tapline::multilog {
 struct CaptureSettings {
   // The share of flows, 0 < rate <= 1.
   double sampling_rate = 1;
-  // The rows to keep, as a MultiLog filter; if empty, all are kept.
+  // The rows to keep, as a MultiLog filter; if empty, all rows are kept.
   std::string filter;
   bool operator==(const CaptureSettings&) const = default;
 };
@@ -40,27 +40,27 @@ struct CaptureOptions {
   CaptureSettings settings() const { return {sampling_rate, filter}; }
 };
 
-// Written by the capturing thread, readable by any thread, even of another process (header_feed.h).
+// Written by the capturing thread, readable by any thread, even one of another process (header_feed.h).
 struct CaptureCounters {
   std::atomic<uint64_t> packets{0}, rows{0};
   std::atomic<uint64_t> unsampled{0}, filtered{0};
-  // Packets for which no writer had room.
+  // Number of packets for which no writer had room.
   std::atomic<uint64_t> ring_full{0};
   std::array<std::atomic<uint64_t>, kDecodeOutcomes> undecoded{};
-  // Packets lost by the source itself, by packet_io/accounting's reasons.
+  // Number of packets lost by the source, by the reasons of packet_io/accounting.
   std::array<std::atomic<uint64_t>, kOwnDrops> lost{};
   std::atomic<uint64_t> unsupported_link{0};
-  // Packets for which no node was present.
+  // Number of packets that arrived while there was no node.
   std::atomic<uint64_t> node_absent{0};
 
-  // Returns the counts of dropped packets by the reason's name, without zeros.
+  // Returns the nonzero counts of dropped packets, by the reason's name.
   std::map<std::string, uint64_t> dropped() const;
 };
 
 class HeaderCapture {
  public:
-  // Returns kInvalid for an invalid filter. All arguments outlive the capture. Counts in `counters`, continuing from
-  // their values, or in separate counters if it is null.
+  // Returns kInvalid for an invalid filter. All arguments outlive the capture. Adds to the values in `counters`, or
+  // uses separate counters if it is null.
   static Result<std::unique_ptr<HeaderCapture>> make(const CaptureOptions& options, const HeaderLayout* layout,
                                                      std::vector<RowRing*> rings, CaptureCounters* counters = nullptr);
   ~HeaderCapture();
@@ -70,14 +70,14 @@ class HeaderCapture {
 
   // Runs until the source ends or `stop` is set, then closes the rings. REQUIRES: the source is started.
   void run(PacketSource* source, const std::atomic<bool>* stop);
-  // The steps of run(), for callers that poll the source themselves: take a burst, flush the waiting rows if no packet
-  // arrived, count new losses of the source, and count packets that passed earlier.
+  // The steps of run(), for callers that poll the source themselves: take a burst, flush waiting rows when no packet
+  // arrives, count the source's new losses, and count packets that passed earlier.
   void take(std::span<const RawPacket> burst);
   void flush();
   void lose(const PacketSource::Losses& further_losses);
   void missed_before(uint64_t packets);
-  // Makes the capture wait for room instead of dropping a row, as is useful for files. It gives up once all writers
-  // have been stuck for a second, and waits again once one has made progress.
+  // Makes the capture wait for room instead of dropping a row, which is useful for files. The capture stops waiting
+  // once all writers have been stuck for a second, and waits again once one of them has made progress.
   void wait_for_room(bool wait) { wait_ = wait; }
 
   const CaptureCounters& counters() const { return *counters_; }
@@ -107,8 +107,8 @@ class HeaderCapture {
   CaptureCounters own_counters_;
   CaptureCounters* counters_;
   PacketSource::Losses losses_;  // losses that were already counted
-  size_t ring_ = 0;              // the ring being filled
-  uint8_t* batch_ = nullptr;     // its rows; null between batches
+  size_t ring_ = 0;              // the ring that is being filled
+  uint8_t* batch_ = nullptr;     // rows of the ring's current batch; null between batches
   uint32_t rows_ = 0;
   bool wait_ = false;
   bool stood_still_ = false;

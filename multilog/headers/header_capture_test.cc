@@ -44,7 +44,7 @@ class FrameSource final : public PacketSource {
   size_t next_ = 0;
 };
 
-// Runs HeaderCapture over the frames, with rings that are big enough unless `shape` says otherwise.
+// Runs HeaderCapture over the frames, with rings that are big enough unless `shape` specifies otherwise.
 class CaptureRun {
  public:
   CaptureRun(std::vector<Frame> frames, const CaptureOptions& options = {}, size_t rings = 1,
@@ -158,7 +158,7 @@ TEST(HeaderCapture, KeepsTheFramesFirstBytes) {
     ASSERT_EQ(kept.size(), bytes);
     EXPECT_TRUE(std::equal(kept.begin(), kept.end(), frame.bytes.begin()));
     EXPECT_EQ(captured.layout.wire_bytes_of(captured.rows[0].data()), frame.bytes.size());
-    // The frame is shorter than the number of bytes kept.
+    // The frame has fewer bytes than are kept.
     EXPECT_EQ(captured.layout.frame_of(captured.rows[1].data()).size(), std::min(bytes, 35u));
   }
 }
@@ -199,7 +199,7 @@ TEST(HeaderCapture, FilterSamplingAndMalformedFrames) {
   EXPECT_LT(captured.rows.size(), 75u);
   EXPECT_EQ(dropped.at("not_ip"), 1u);
   EXPECT_TRUE(captured.balanced());
-  // Every sampler keeps the same flows.
+  // Sampling twice keeps the same flows as sampling once.
   const CaptureRun sampled_twice(frames, {.sampling_rate = 0.5, .filter = "src_port < 1100"});
   EXPECT_EQ(sampled_twice.rows, captured.rows);
 }
@@ -217,14 +217,14 @@ Bytes operator+(Bytes first, const Bytes& second) {
   return first;
 }
 
-// Makes a frame with a datagram between the tunnel's ends, around a payload.
+// Makes a frame with a datagram between the tunnel's ends around a payload.
 Bytes tunnel(uint8_t protocol, const Bytes& payload) {
   return ethernet(0x0800, ip_v4("192.0.2.1", "192.0.2.2", protocol, payload));
 }
 Bytes udp(uint16_t dst_port, const Bytes& payload) {
   return testing::udp_datagram(50000, dst_port, {reinterpret_cast<const char*>(payload.data()), payload.size()});
 }
-// Makes an IPv4 fragment at an offset of `words` eight-byte words.
+// Makes an IPv4 fragment with an offset of `words` eight-byte words.
 Bytes fragment(Bytes frame, uint8_t words, bool has_more) {
   frame[14 + 6] = has_more ? 0x20 : 0;
   frame[14 + 7] = words;
@@ -243,14 +243,14 @@ struct UnfollowedCase {
   size_t kept;
 };
 
-// A user who may see only the tunnel's ends must not be able to read in `frame` which hosts use the tunnel.
+// A user who may see only the tunnel's ends must not be able to tell from `frame` which hosts use the tunnel.
 TEST(HeaderCapture, ContentsOfUnsupportedTunnelsAreNotKept) {
   const Bytes inner = ip_v4("10.9.8.7", "10.9.8.6", protocol::kIcmp, Bytes(24, 'x'));
   const Bytes inner6 = ip_v6("2001:0:9::7", "2001:0:9::6", protocol::kTcp, Bytes(24, 0));
   Bytes arp = {0, 1, 8, 0, 6, 4, 0, 1};
   arp = arp + Bytes(6, 2) + Bytes{10, 9, 8, 7} + Bytes(6, 0) + Bytes{10, 9, 8, 6};
   Bytes malformed = inner;
-  malformed[3] = 10;  // shorter than its header
+  malformed[3] = 10;  // shorter than an IPv4 header
   const Bytes vxlan = {8, 0, 0, 0, 0, 0, 1, 0};
   const Bytes gre_arp = {0, 0, 8, 6}, gre_v4 = {0, 0, 8, 0};
   constexpr size_t kV4 = 14 + 20, kUdp = kV4 + 8, kV6 = 14 + 40 + 8;
@@ -295,7 +295,7 @@ uint32_t word(const std::string& bytes, size_t offset) {
   return word;
 }
 
-// Returns the blocks' types, and checks that both lengths of each block agree.
+// Returns the blocks' types, and checks that the two lengths of each block agree.
 std::vector<uint32_t> block_types(const std::string& file) {
   std::vector<uint32_t> types;
   for (size_t offset = 0; offset < file.size();) {
@@ -319,7 +319,7 @@ TEST(PcapngWriter, AnInterfaceForEachLinkType) {
   EXPECT_EQ(writer.pending_bytes(), 0u);
 }
 
-// Writes the row of a packet of one of the taps sw1:2:arrivals, sw2 and a tap without a switch.
+// Writes the row of a packet from one of three taps: sw1:2:arrivals, sw2, and a tap without a switch.
 class TapNamesTest : public ::testing::TestWithParam<uint32_t> {
  protected:
   std::vector<uint8_t> row_of(uint8_t tap) const {

@@ -33,7 +33,7 @@ Result<FeedSettings> read_settings(const std::string& directory) {
   return FeedSettings::from_text(text.str());
 }
 
-// The counters exist as long as some process maps them.
+// Maps the counters, which exist as long as some process maps them.
 Result<std::shared_ptr<FeedCounters>> map_counters(const std::string& path, bool create) {
   const int flags = O_RDWR | O_CLOEXEC | (create ? O_CREAT | O_TRUNC : 0);
   const int fd = open(path.c_str(), flags, 0600);
@@ -51,7 +51,7 @@ Result<std::shared_ptr<FeedCounters>> map_counters(const std::string& path, bool
   return counters;
 }
 
-// A user who may write to the directory could plant rings there and read every header.
+// Fails if other users may write to the directory: they could plant rings there and read every header.
 Status require_own(const std::string& directory) {
   struct stat made = {};
   if (stat(directory.c_str(), &made) != 0)
@@ -147,7 +147,7 @@ bool FeedReader::resume() {
   return true;
 }
 
-// Always makes new files: a process that has mapped the old ones keeps them, and learns from the generation that they
+// Always makes new files. A process that has mapped the old files keeps them, and detects by the generation that they
 // are old.
 Status FeedReader::begin() {
   settings_.generation = static_cast<uint64_t>(wall_ns());
@@ -226,7 +226,7 @@ Status FeedWriter::attach(uint32_t lanes, const HashKey& hash_key) {
   return {};
 }
 
-// Counts packets for which neither a row was committed nor a reason was counted.
+// Counts packets for which neither a row was committed nor a drop was counted.
 void FeedWriter::count_unfinished_packets() {
   CaptureTotals totals;
   for (const CaptureCounters& lane : counters_->lanes) totals.add(lane);
@@ -243,7 +243,7 @@ bool FeedWriter::follow() {
   if (!now.ok() || *now == settings_) return true;
   if (now->generation != settings_.generation) return false;
   for (const auto& capture : captures_) {
-    // The node has already checked the settings.
+    // The node has already validated the settings.
     if (Status status = capture->change(now->capture); !status.ok()) return true;
   }
   settings_ = *now;

@@ -8,8 +8,8 @@
 //   packets = rows taken by nodes + rows in the rings + sum of dropped
 //
 // Either side may die and be restarted: the rings and the counters stay. Packets that a dead monitor was processing are
-// counted when the next one joins ("monitor_restarted"); rows that a dead node had taken but its log has lost are
-// counted when the next one opens ("node_restarted").
+// counted when the next monitor joins ("monitor_restarted"). Rows that a dead node had taken but that its log has lost
+// are counted when the next node opens the directory ("node_restarted").
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ struct FeedSettings {
   bool tap_names = false;
   uint32_t rings = 1;
   CaptureSettings capture = {};
-  // The generation of the rings; a new generation has new files.
+  // The generation of the rings; each generation has new files.
   uint64_t generation = 0;
 
   std::string to_text() const;
@@ -36,7 +36,7 @@ struct FeedSettings {
   bool operator==(const FeedSettings&) const = default;
 };
 
-// Counters that the monitor's lanes write.
+// The counters that the monitor's lanes write.
 struct FeedCounters {
   std::atomic<uint64_t> magic;
   std::array<CaptureCounters, FeedSettings::kMaxRings> lanes;
@@ -49,7 +49,7 @@ struct CaptureTotals {
   void add(const CaptureCounters& counters);
 };
 
-// A file lock that this process alone holds, until the object is destroyed or the process ends.
+// A file lock that only this process holds, until the object is destroyed or the process ends.
 class FileLock {
  public:
   // Returns kInUse if another process holds the lock.
@@ -63,17 +63,17 @@ class FileLock {
   int fd_;
 };
 
-// The node's side. Each ring belongs to one thread; any thread may call the other functions.
+// The node's side. Each ring belongs to one thread; the other functions may be called on any thread.
 class FeedReader {
  public:
-  // Resumes from the state that an earlier node left there, if it had the same rows and as many rings; creates the
-  // directory if it is missing. Returns kInUse if another node has it.
+  // Resumes from the state that an earlier node left there, if that node had the same rows and the same number of
+  // rings. Creates the directory if it is missing. Returns kInUse if another node uses it.
   static Result<std::unique_ptr<FeedReader>> open(const std::string& directory, FeedSettings settings);
 
   RowRing* ring(uint32_t number) { return rings_[number].get(); }
-  // The monitors' counts since the rings were made.
+  // Returns the monitors' counts since the rings were made.
   CaptureTotals totals() const;
-  // The number of rows taken by earlier nodes.
+  // Returns the number of rows taken by earlier nodes.
   uint64_t taken_before() const { return taken_before_; }
   Status change(const CaptureSettings& capture);
 
@@ -95,15 +95,15 @@ class FeedReader {
 // The monitor's side. Single-threaded.
 class FeedWriter {
  public:
-  // Returns kNotFound while no node has opened the directory, kInUse if another monitor has it, and kInvalid if the
-  // node has fewer rings than this monitor has lanes.
-  // The packets' taps are indices into `taps`.
+  // Returns kNotFound while no node has opened the directory, kInUse if another monitor uses it, and kInvalid if the
+  // node has fewer rings than this monitor has lanes. Packets' taps are indices into `taps`.
   static Result<std::unique_ptr<FeedWriter>> join(const std::string& directory, uint32_t lanes, const HashKey& hash_key,
                                                   std::span<const Tap> taps = {});
 
-  // The capture that writes to a lane's share of the rings, for the lane's thread. REQUIRES: this object outlives it.
+  // Returns the capture that writes to a lane's share of the rings, for use on the lane's thread. REQUIRES: this object
+  // outlives the lane.
   HeaderCapture* capture(uint32_t lane) { return captures_[lane].get(); }
-  // Applies the node's current settings. Returns false if the node has different rings, so the monitor must join again.
+  // Applies the node's current settings. Returns false if the node has new rings, so that the monitor must join again.
   bool follow();
 
  private:

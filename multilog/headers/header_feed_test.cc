@@ -41,7 +41,7 @@ class HeaderFeedTest : public ::testing::Test {
       capture->take({&raw, 1});
     }
   }
-  // Takes all waiting rows, like a node's writers.
+  // Takes all waiting rows, as a node's writers do.
   static uint64_t take_all(FeedReader* reader, uint32_t rings = 2) {
     uint64_t rows = 0;
     for (uint32_t i = 0; i < rings; ++i) {
@@ -100,7 +100,7 @@ TEST_F(HeaderFeedTest, ADeadNodeLosesOnlyTheRowsThatItHadTaken) {
   writer->capture(0)->flush();
   uint32_t first = 0;
   ASSERT_NE(reader->ring(0)->front(&first), nullptr);
-  reader->ring(0)->take();  // the reader ends before the batch is popped
+  reader->ring(0)->take();  // the reader ends before it pops the batch
   reader.reset();
   reader = open();
   EXPECT_EQ(reader->taken_before(), first);

@@ -9,7 +9,7 @@
 namespace tapline::multilog {
 namespace {
 
-// The row before the frame, in the order of kFields.
+// The part of a row before the frame, in the order of kFields.
 struct [[gnu::packed]] Fixed {
   uint64_t time;
   uint64_t flow;
@@ -115,7 +115,7 @@ void write_addresses(const Packet& packet, Fixed* row, uint32_t* present) {
   *present |= kV6;
 }
 
-// REQUIRES: decode() returned kOk, so that the whole IP header was captured.
+// REQUIRES: decode() returned kOk, so the whole IP header was captured.
 void write_ip(const Packet& packet, Fixed* row, uint32_t* present) {
   const uint8_t* ip = packet.data + packet.ip_offset;
   if (packet.ip_version == 4) {
@@ -129,7 +129,8 @@ void write_ip(const Packet& packet, Fixed* row, uint32_t* present) {
   }
 }
 
-// True if decode() found telemetry in place of an EtherType, so that the type of the next header can replace it.
+// Returns true if decode() found telemetry in place of an EtherType, so that the type of the next header can replace
+// it.
 bool has_telemetry_tag(const RawPacket& raw, const Packet& packet) {
   constexpr uint32_t kTypeAndShim = 6;
   if (packet.telemetry_bytes == 0 || packet.telemetry_offset < kTypeAndShim) return false;
@@ -137,14 +138,14 @@ bool has_telemetry_tag(const RawPacket& raw, const Packet& packet) {
   return type[0] == 0x88 && type[1] == 0xb5 && packet.ip_offset == packet.telemetry_offset + packet.telemetry_bytes;
 }
 
-// A user who may see the row's addresses may also see these bytes, so they exclude an inner packet whose addresses are
-// not in the row.
+// Returns the end of the bytes to keep. A user who may see the row's addresses may also see these bytes, so they must
+// not include an inner packet whose addresses are not in the row.
 uint32_t end_of_frame(const RawPacket& raw, const Packet& packet) {
   return may_carry_packet(packet) ? packet.payload_offset : raw.captured_bytes;
 }
 
-// Copies the frame's first bytes without a telemetry header, so that other programs can read them. Returns their
-// number.
+// Copies the frame's first bytes without a telemetry header, so that other programs can parse them. Returns the number
+// of bytes copied.
 uint8_t copy_frame(const RawPacket& raw, const Packet& packet, uint32_t max_bytes, uint8_t* row) {
   const uint32_t end = end_of_frame(raw, packet);
   const auto copy = [&](uint32_t begin, uint32_t until, uint32_t target) {

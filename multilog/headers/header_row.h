@@ -1,8 +1,8 @@
 // A packet's header as a row of the node's MultiLog.
 //
-// Contains the fields of the innermost packet, as decode() returns them, and the first bytes of the frame as captured,
-// which pcapng shows. Fields are absent if they belong to the other address family or another protocol, if the packet
-// has no tag, tunnel or telemetry, or if its tap has no known names.
+// Contains the innermost packet's fields, as decode() returns them, and the first bytes of the frame as captured, which
+// pcapng shows. A field is absent if it belongs to the other address family or another protocol, if the packet has no
+// tag, tunnel or telemetry, or if its tap has no known names.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ class HeaderLayout {
 
   // Keeps up to `frame_bytes` of each frame, at most kMaxFrameBytes, and the telemetry of up to `telemetry_hops`
   // switches, at most kMaxHops; with 0 hops, rows have no telemetry fields. With `tap_names`, rows have the fields
-  // switch, port and side of their packet's tap, which is known if it is one of `taps`.
+  // switch, port and side, with the names of the packet's tap if it is one of `taps`.
   explicit HeaderLayout(uint32_t frame_bytes, uint32_t telemetry_hops = 0, bool tap_names = false,
                         std::span<const Tap> taps = {});
 
@@ -37,14 +37,14 @@ class HeaderLayout {
   // Writes a row of row_bytes() bytes.
   void write(const RawPacket& raw, const Packet& packet, uint8_t* row) const;
 
-  // The frame's bytes in a row, and the frame's length on the wire.
+  // Returns the frame's bytes in a row, and the frame's length on the wire.
   std::span<const uint8_t> frame_of(const uint8_t* row) const;
   uint32_t wire_bytes_of(const uint8_t* row) const;
   LinkType link_of(const uint8_t* row) const;
-  // Returns the bytes of the row's fields switch, port and side, which are the same for all packets of a tap; empty if
+  // Returns the bytes of the row's fields switch, port and side, which are the same for all packets of a tap. Empty if
   // rows have no such fields.
   std::span<const uint8_t> tap_bytes_of(const uint8_t* row) const;
-  // Returns the name of a tap, such as "sw1:2:arrivals", from these bytes; empty if its switch is unknown.
+  // Returns a tap's name, such as "sw1:2:arrivals", from these bytes, or an empty string if its switch is unknown.
   static std::string tap_name(std::span<const uint8_t> tap_bytes);
 
  private:

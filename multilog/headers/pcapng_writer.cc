@@ -15,7 +15,7 @@ void put(std::string* out, T value) {
 }
 void pad(std::string* out) { out->resize((out->size() + 3) / 4 * 4); }
 
-// Writes the length before and after the content (draft, section 3.1).
+// Writes the block's length before and after the content (draft, section 3.1).
 void put_block(std::string* out, uint32_t type, const std::string& body) {
   const auto bytes = static_cast<uint32_t>(12 + body.size());
   put(out, type);
@@ -47,7 +47,7 @@ PcapngWriter::PcapngWriter(const HeaderLayout* layout, std::string node) : layou
   put(&body, uint32_t{0x1a2b3c4d});
   put(&body, uint16_t{1});
   put(&body, uint16_t{0});
-  put(&body, int64_t{-1});  // section length not specified
+  put(&body, int64_t{-1});  // unspecified section length
   put_block(&bytes_, kSectionHeader, body);
 }
 

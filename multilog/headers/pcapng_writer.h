@@ -1,6 +1,6 @@
-// Writes rows as a section of pcapng (draft-ietf-opsawg-pcapng): it has one section header, one interface for each tap
-// and link type that occurs, times in nanoseconds, and each frame's kept bytes and length on the wire. A file may
-// contain several sections in sequence.
+// Writes rows as a section of pcapng (draft-ietf-opsawg-pcapng): one section header, one interface for each combination
+// of tap and link type that occurs, times in nanoseconds, and each frame's kept bytes and length on the wire. A file
+// may contain several consecutive sections.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class PcapngWriter {
     std::vector<uint8_t> tap_bytes;
   };
 
-  // Describes the interface of a row when it occurs for the first time. Returns its number.
+  // Returns the number of the row's interface, and describes the interface when it first occurs.
   uint32_t interface_of(const uint8_t* row);
   void describe(const Interface& interface);
 

@@ -37,7 +37,7 @@ struct RowRing::Shared {
 
 struct alignas(8) RowRing::Batch {
   uint64_t rows;
-  uint64_t end;  // rows ever committed, including this batch
+  uint64_t end;  // total rows committed, including this batch
   uint8_t bytes[];
 };
 
@@ -118,7 +118,7 @@ Result<std::unique_ptr<RowRing>> RowRing::attach(const std::string& path, uint32
     return Status(Code::kInvalid, path + " has rows of " + std::to_string(shape.row_bytes) + " bytes, not " +
                                       std::to_string(row_bytes));
   }
-  // Resumes from the positions of the previous sides.
+  // Resumes from the positions that the previous producer and consumer left.
   ring->next_ = shared->tail.load(std::memory_order_acquire);
   ring->first_ = ring->head_seen_ = shared->head.load(std::memory_order_acquire);
   // A producer that died may have counted rows that it never committed.

@@ -7,8 +7,9 @@
 // Either side may die at any instruction and be replaced by another one that attaches: uncommitted rows are invisible,
 // and a batch that was taken is not seen again.
 //
-// Only this project's programs are expected to write the memory, but no content makes a program read or write outside
-// the ring: sizes are checked once, when it is attached, and kept elsewhere; a batch's number of rows is clamped.
+// Only this project's programs are expected to write to the memory, but no content can make a program read or write
+// outside the ring: sizes are checked once, when the ring is attached, and kept elsewhere; a batch's number of rows is
+// clamped.
 #pragma once
 
 #include <atomic>
@@ -35,7 +36,7 @@ class RowRing {
   // Makes a ring in a new file (in /dev/shm or another tmpfs) for another process to attach. Returns kExists if the
   // file exists.
   static Result<std::unique_ptr<RowRing>> create(const std::string& path, const Shape& shape);
-  // Returns kInvalid if the file is not a ring, or has rows of another length.
+  // Attaches to a ring in a file. Returns kInvalid if the file is not a ring, or if its rows have another length.
   static Result<std::unique_ptr<RowRing>> attach(const std::string& path, uint32_t row_bytes);
   ~RowRing();
   RowRing(const RowRing&) = delete;
@@ -43,32 +44,32 @@ class RowRing {
 
   const Shape& shape() const { return shape_; }
 
-  // Producer: the memory for the next batch_rows rows; null if the ring is full.
+  // Producer: returns the memory for the next batch_rows rows, or null if the ring is full.
   uint8_t* reserve();
-  // Producer: commits the rows written there. REQUIRES: reserve() returned memory; rows <= batch_rows.
+  // Producer: commits the rows written to the reserved memory. REQUIRES: reserve() returned memory; rows <= batch_rows.
   void commit(uint32_t rows);
-  // Producer: declares that no rows follow.
+  // Producer: declares that no more rows follow.
   void close();
   // Producer: counts dropped rows, for the consumer to report.
   void add_dropped(uint64_t rows);
 
-  // Consumer: the oldest batch; null if there is none.
+  // Consumer: returns the oldest batch, or null if there is none.
   const uint8_t* front(uint32_t* rows);
-  // Consumer: counts the batch as taken, regardless of its later fate. REQUIRES: front() returned a batch.
+  // Consumer: counts the batch as taken, regardless of what happens to it later. REQUIRES: front() returned a batch.
   void take();
   void pop();
   // Consumer, once after attach(): skips the batch that the previous consumer had taken but not popped.
   void skip_taken();
-  // Consumer: true once close() was called and everything has been popped.
+  // Consumer: returns true once close() was called and every batch has been popped.
   bool ended() const;
 
-  // Consumer: sleeps until there may be a batch or wake() is called; if the producer may be in another process, sleeps
-  // for `elsewhere_ns`.
+  // Consumer: sleeps until there may be a batch or wake() is called. If the producer may be in another process, sleeps
+  // for `elsewhere_ns` instead.
   void await(int64_t elsewhere_ns);
   // Any thread of this process: wakes the consumer.
   void wake();
 
-  // Any thread: total rows committed, taken, popped and dropped.
+  // Any thread: the total numbers of rows committed, taken, popped and dropped.
   uint64_t committed() const;
   uint64_t taken() const;
   uint64_t popped() const;
@@ -87,7 +88,7 @@ class RowRing {
   Shared* shared_;
   std::unique_ptr<Doorbell> bell_;  // set if both ends are in this process
   uint64_t next_ = 0;               // producer: batches committed
-  uint64_t head_seen_ = 0;          // producer: batches popped, as last seen
+  uint64_t head_seen_ = 0;          // producer: batches popped, when head was last read
   uint64_t first_ = 0;              // consumer: batches popped
 };
 

@@ -89,13 +89,13 @@ void carry(RowRing* producer, RowRing* consumer) {
   EXPECT_EQ(consumer->popped(), producer->committed());
 }
 
-// A consumer that missed a batch, or the end, would sleep forever.
+// If a consumer missed a batch or the end, it would sleep forever.
 TEST(RowRing, PassesRowsBetweenThreads) {
   auto ring = std::move(*RowRing::make({.row_bytes = 8, .batch_rows = 16, .batches = 8}));
   carry(ring.get(), ring.get());
 }
 
-// Tests two mappings of one file, like those of two processes.
+// Tests two mappings of one file, as two processes would have.
 TEST(RowRing, PassesRowsBetweenTwoMappings) {
   const RingFile file;
   auto producer = std::move(*RowRing::create(file.path(), {.row_bytes = 8, .batch_rows = 16, .batches = 8}));
@@ -104,7 +104,7 @@ TEST(RowRing, PassesRowsBetweenTwoMappings) {
   carry(producer.get(), consumer.get());
 }
 
-// After a consumer was killed, the next one starts with the batch that it had not popped.
+// After a consumer is killed, the next one starts with the batch that was not popped.
 TEST(RowRing, AnotherConsumerResumesWhereTheFirstStopped) {
   const RingFile file;
   auto producer = std::move(*RowRing::create(file.path(), {.row_bytes = 8, .batch_rows = 1, .batches = 8}));

@@ -1,4 +1,4 @@
-// Converts the error of a system call to a Status.
+// Converts a system call's error to a Status.
 #pragma once
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// Tests in-band telemetry, from the packet's bytes to a row's fields (docs/reference/in-band-telemetry.md).
+// Tests in-band telemetry, from a packet's bytes to a row's fields (docs/reference/in-band-telemetry.md).
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -81,7 +81,7 @@ TEST(TelemetryRow, OverVxlanGpe) {
   const WrittenRow written(testing::ethernet(0x0800, outer), 8);
   ASSERT_EQ(written.outcome, DecodeOutcome::kOk);
   EXPECT_TRUE(written.matches("path contains 13 && network_id == 0x1234 && src_ip == 10.0.0.1"));
-  // The frame is kept unchanged, including the outermost header.
+  // The frame is kept unchanged from its outermost header.
   EXPECT_TRUE(std::equal(written.bytes.begin(), written.bytes.begin() + 64,
                          written.layout.frame_of(written.row.data()).begin()));
 }
@@ -103,7 +103,7 @@ TEST(TelemetryRow, OnlyRequestedFields) {
   spec.instructions = 0x8000;
   const WrittenRow ids(testing::with_telemetry(spec, 0x0800, ip()), 4);
   EXPECT_TRUE(ids.matches("path[2] == 13 && !has(hop_ns) && !has(queue_depth) && !has(hop_latency_ns)"));
-  // Ports and unknown instructions are skipped; ingress and egress times give the latency.
+  // Port numbers and unknown instructions are skipped; ingress and egress times give the latency.
   spec.instructions = 0xcc01;
   const WrittenRow times(testing::with_telemetry(spec, 0x0800, ip()), 4);
   EXPECT_TRUE(times.matches("path[1] == 12 && hop_ns[1] == 31000 && hop_latency_ns[1] == 600 && !has(queue_depth)"));
@@ -118,8 +118,8 @@ TEST(TelemetryRow, RowsOfNodesWithoutTelemetryAreUnchanged) {
   EXPECT_TRUE(written.matches("seq == 7"));
 }
 
-// For every truncation of the frame, and every value of a header byte, nothing beyond the frame is read. The address
-// sanitizer would detect that, since the frame ends where its memory ends.
+// Regardless of where the frame is cut, and of the value of each header byte, nothing beyond the frame may be read. The
+// address sanitizer would detect that, since the frame ends where its memory ends.
 TEST(TelemetryRow, EveryCutAndEveryByte) {
   const Bytes whole_bytes = testing::with_telemetry(kThreeHops, 0x0800, ip());
   for (size_t cut = 0; cut <= whole_bytes.size(); ++cut) {
@@ -150,7 +150,7 @@ TEST(TelemetryRow, ContradictoryHeadersAreNotTelemetry) {
   EXPECT_TRUE(lacks(kShim, 0x30));      // INT-MX: instructions without metadata
   EXPECT_TRUE(lacks(kHeader, 0x10));    // version 1
   EXPECT_TRUE(lacks(kHeader + 2, 1));   // fewer words than the instructions need
-  EXPECT_TRUE(lacks(kHeader + 2, 13));  // the stack is not a multiple of it
+  EXPECT_TRUE(lacks(kHeader + 2, 13));  // the stack's length is not a multiple of the hop's
   EXPECT_TRUE(lacks(kHeader + 2, 0));
 }
 

@@ -1,9 +1,9 @@
-// Memory for segments: pieces of one size, on huge pages and touched beforehand, since the first touch of pages of 4
-// KiB costs a writer about 30 times as much as the copy.
+// Memory for segments: pieces of one size, on huge pages and touched in advance. A writer's first touch of a 4 KiB page
+// would take about 30 times as long as the copy.
 //
 // Any thread may call take() and give(), which don't lock: a piece changes hands by a compare-and-swap of its state. A
-// piece that was never used is mapped by provision() (the storage thread, ahead of need) or, failing that, by take().
-// At most `max_arenas` exist.
+// piece that was never used is mapped by provision() (on the storage thread, ahead of need) or, failing that, by
+// take(). At most `max_arenas` exist.
 #pragma once
 
 #include <atomic>
@@ -17,15 +17,15 @@ namespace tapline::multilog {
 
 class ArenaPool {
  public:
-  // `arena_bytes` is rounded up to pages (huge pages at 1 MiB and above).
+  // `arena_bytes` is rounded up to whole pages (huge pages at 1 MiB and above).
   ArenaPool(size_t arena_bytes, size_t max_arenas);
   ~ArenaPool();
   ArenaPool(const ArenaPool&) = delete;
 
-  // Returns null if all are taken or the system has no more memory.
+  // Returns null if all pieces are taken or the system has no more memory.
   uint8_t* take();
   void give(uint8_t* arena);
-  // Makes sure that `count` pieces are free and touched, as far as the limit allows. Returns their number.
+  // Makes `count` pieces free and touched, as far as the limit allows. Returns the number of such pieces.
   size_t provision(size_t count);
 
   size_t arena_bytes() const { return arena_bytes_; }
@@ -36,7 +36,7 @@ class ArenaPool {
   enum State : uint8_t { kUnmapped, kMapping, kFree, kTaken };
   struct Slot {
     std::atomic<uint8_t> state{kUnmapped};
-    uint8_t* memory = nullptr;  // written before state becomes kFree or kTaken (release), read after (acquire)
+    uint8_t* memory = nullptr;  // written before the state becomes kFree or kTaken (release), read after (acquire)
   };
   uint8_t* take_in(State origin);
   bool map(Slot* slot);

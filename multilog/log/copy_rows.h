@@ -1,5 +1,5 @@
-// Copies rows into a segment past the cache, since they are not read there soon: filters and indexes take their data
-// from the incoming rows. This saves the read of a line with which an ordinary store begins.
+// Copies rows into a segment with non-temporal stores, since the segment is not read soon: filters and indexes take
+// their data from the incoming rows. An ordinary store would first read the cache line.
 #pragma once
 
 #include <emmintrin.h>
@@ -13,7 +13,7 @@ namespace tapline::multilog {
 // Below this size, an ordinary copy is just as fast.
 inline constexpr size_t kStreamBytes = 2048;
 
-// REQUIRES: a release store follows, which also orders the streamed lines (this function contains the fence).
+// Contains the store fence. REQUIRES: a release store follows, which publishes the streamed lines.
 inline void copy_rows(uint8_t* target, const uint8_t* source, size_t bytes) {
 #if !defined(__SANITIZE_THREAD__)
   if (bytes >= kStreamBytes) {

@@ -3,11 +3,11 @@
 //   reader     pin = enter()  … reads pointers, follows them …  ~Pin
 //   remover    unlinks an object, retire(free it), and occasionally collect()
 //
-// Publication order: the unlinking store precedes the increment of epoch_ in retire(), which precedes the reading of
-// the slots in collect(); enter() writes its slot, then issues a full fence, then reads pointers. So a reader that
+// Publication order: the unlinking store precedes the increment of epoch_ in retire(), which precedes the reads of the
+// slots in collect(). enter() writes its slot, then issues a full fence, then reads pointers. So a reader that
 // collect() did not see can't find the object. Entering is wait-free while fewer than kSlots pins are held (beyond that
 // it spins); it never waits for a remover, and removers never wait for a reader: objects in use are freed later.
-// retire() and collect() exclude each other with a lock; writers call neither.
+// retire() and collect() exclude each other with a lock, which writers never take.
 #pragma once
 
 #include <array>
@@ -64,7 +64,7 @@ class Epochs {
     retired_.push_back({epoch_.fetch_add(1, std::memory_order_seq_cst), std::move(free)});
   }
 
-  // Frees all objects that no reader can see any more. Returns the number of objects that are still waiting.
+  // Frees all objects that no reader can see any more. Returns the number of objects that can't be freed yet.
   size_t collect() {
     const std::lock_guard lock(mutex_);
     uint64_t oldest = epoch_.load(std::memory_order_seq_cst);

@@ -1,5 +1,5 @@
 // The processing of each row: the current filters, aggregates and indexes, as one immutable object. Writers load it at
-// the start of each piece, and it is replaced as a whole when one of them is added or removed.
+// the start of each piece. It is replaced as a whole when a definition is added or removed.
 #pragma once
 
 #include <array>
@@ -24,9 +24,9 @@ struct Filter {
   uint64_t id = 0;
   std::string name;
   Expression expression;
-  // True if the filter selects every row, so that no postings are kept.
+  // True if the filter selects every row, so no postings are kept.
   bool everything = false;
-  // The first position that each writer examined, or kNotYet. The writer stores it before its tail (release).
+  // By writer: the first position that it examined, or kNotYet. The writer stores it before its tail (release).
   std::array<std::atomic<uint64_t>, kMaxWriters> covered_from;
   std::atomic<uint64_t> lost_postings{0};
 
@@ -40,7 +40,7 @@ struct Aggregate {
   std::string name;
   FunctionSpec spec;
   std::shared_ptr<const AggregateFunction> function;
-  const GroupedFunction* grouped = nullptr;  // the same function, if it has groups
+  const GroupedFunction* grouped = nullptr;  // the same function, if it is grouped
   std::shared_ptr<Filter> filter;
   uint64_t bucket_ns = 0;
   uint32_t slots = 0;
@@ -50,7 +50,7 @@ struct Aggregate {
     std::unique_ptr<Buckets> buckets;
     // The position at which folding began.
     std::atomic<uint64_t> covered_from{kNotYet};
-    // For the writer only: the state over all time, kept if a filter compares with it.
+    // Writer only: the state over all time, kept if a filter compares with it.
     std::vector<uint64_t> running;
     bool has_running = false;
   };
@@ -60,15 +60,15 @@ struct Aggregate {
   std::vector<std::unique_ptr<PerWriter>> owned;  // guarded by the control mutex
 };
 
-// An index of a field, or of one part of a field of over 8 bytes, all parts of which are indexed together.
+// An index on a field, or on one part of a field wider than 8 bytes; all parts of such a field are indexed together.
 struct Index {
   uint64_t id = 0;
-  // The field as written in the request: "dst_ip", "path[2]".
+  // The field as the request names it: "dst_ip", "path[2]".
   std::string field;
   uint32_t part = 0;
   Column column;
 
-  // The index's name in archived segments.
+  // Returns the index's name in archived segments.
   std::string name() const { return part == 0 ? field : field + "#" + std::to_string(part); }
 };
 
@@ -78,19 +78,19 @@ struct Pipeline {
   struct Stage {
     std::shared_ptr<Filter> filter;
     uint32_t number = 0;  // the filter's number in the program
-    // True if the filter compares with aggregates, so that rows are processed one by one.
+    // True if the filter depends on aggregates, so rows are processed one by one.
     bool dependent = false;
     // True if the filter is in `sets`.
     bool is_set = false;
     std::vector<std::shared_ptr<Aggregate>> aggregates;
-    // The aggregates of this stage with which filters compare.
+    // This stage's aggregates to which filters refer.
     std::vector<std::shared_ptr<Aggregate>> live;
   };
   struct IndexStage {
     Index index;
-    uint32_t column = 0;  // its number in the program
+    uint32_t column = 0;  // the column's number in the program
   };
-  // A unique number of the pipeline, never 0.
+  // The pipeline's unique number, never 0.
   uint64_t serial = 0;
   ChunkProgram program;
   // Dispatches rows to stages by number; used for pieces of a few rows.
@@ -101,7 +101,7 @@ struct Pipeline {
   std::vector<Stage> stages;
   bool has_dependent = false;
   std::vector<IndexStage> indexes;
-  // The live aggregate for each number of the resolver (Expression's AggregateRef); null for others.
+  // By number in the resolver (Expression's AggregateRef): the aggregate, or null if no filter refers to it.
   std::vector<std::shared_ptr<Aggregate>> references;
 };
 

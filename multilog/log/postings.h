@@ -4,9 +4,9 @@
 //   starts  | 0 | s1 | … | rows |    rows with key i are offsets[starts[i] .. starts[i+1])
 //   offsets | o | o | …              2 bytes each, ascending within a key
 //
-// If keys ascend with the rows (times), nothing is stored and look-ups search the rows (`sorted`). Rows that lack the
-// field have no entry. Building takes, for 64 Ki rows: 1.5 to 3 ns per row by counting if keys span at most 64 Ki
-// values, else 6 to 15 ns by radix sort (measured by bench_multilog --layouts).
+// If keys ascend with the rows (as times may), nothing is stored, and look-ups search the rows (`sorted`). Rows that
+// lack the field have no entry. For 64 Ki rows, building takes 1.5 to 3 ns per row by counting if keys span at most 64
+// Ki values, else 6 to 15 ns per row by radix sort (measured by bench_multilog --layouts).
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 namespace tapline::multilog {
 
 struct Postings {
-  uint64_t index = 0;  // the owning index
+  uint64_t index = 0;  // ID of the owning index
   uint32_t key_bytes = 0;
   bool sorted = false;
   uint32_t distinct = 0;
@@ -31,22 +31,22 @@ struct Postings {
   uint64_t min_key = 0, max_key = 0;
 
   uint64_t key(uint32_t i) const;
-  // True if all keys from min to max are present, so that no search is needed. (min_key and max_key may
-  // extend beyond the keys: they include rows that lack the field.)
+  // Returns true if all keys from min to max are present, so no search is needed. (min_key and max_key may extend
+  // beyond the keys: they include rows that lack the field.)
   bool dense() const { return distinct > 0 && max_key - min_key == distinct - 1; }
-  // The first distinct key that is not below, or is above, `key`. REQUIRES: !sorted.
+  // Returns the index of the first distinct key that is at least `key`, or above it. REQUIRES: !sorted.
   uint32_t lower_bound(uint64_t key) const;
   uint32_t upper_bound(uint64_t key) const;
-  // The number of rows with keys in the ranges. REQUIRES: !sorted.
+  // Returns the number of rows with keys in the ranges. REQUIRES: !sorted.
   uint32_t count(const KeyRanges& ranges) const;
 };
 
-// Reusable memory for one builder.
+// Reusable memory for building postings.
 class PostingsBuilder {
  public:
   using Allocate = std::function<void*(size_t bytes)>;
   // `keys` has the keys of rows 0 to count-1; `present`, if not null, has a bit for each row that has the field.
-  // Returns null if `allocate` gives no memory.
+  // Returns null if `allocate` returns null.
   Postings* build(const void* keys, uint32_t key_bytes, uint32_t count, const std::vector<bool>* present,
                   const Allocate& allocate);
 

@@ -3,10 +3,10 @@
 //   arena   | rows, packed | derived data, allocated from the front: postings of filters and indexes |
 //   zones   min and max time of every 1024 rows
 //
-// Publication order. The writer copies rows, widens the zone maps, appends offsets to the postings of filters (count
-// last, release) and only then stores the log's tail (release). A reader loads the tail (acquire) and uses everything
-// below it; postings may contain offsets beyond it, which the reader drops. The postings of an index appear at once, by
-// one release store of their pointer, at any time after the segment is full: until then readers scan the rows. Rows
+// Publication order. The writer copies rows, widens the zone maps, appends offsets to filters' postings (count last,
+// release) and only then stores the log's tail (release). A reader loads the tail (acquire) and uses everything below
+// it; postings may contain offsets beyond it, which the reader drops. An index's postings become visible as a whole, by
+// one release store of their pointer, at any time after the segment is full; until then, readers scan the rows. Rows
 // never change once published.
 //
 // Writer only: rows beyond the tail, zone maps, filter postings. Any thread: allocate(), set_index().
@@ -29,21 +29,21 @@ inline constexpr uint32_t kMaxSegmentRows = 65536;
 inline constexpr uint32_t kMaxIndexes = 64;
 inline constexpr uint32_t kMaxFilters = 1024;
 
-// The offsets of the rows of one segment that one filter selected.
+// The offsets of the rows that one filter selected in one segment.
 struct FilterPostings {
-  uint64_t filter = 0;                    // the owning filter
+  uint64_t filter = 0;                    // ID of the owning filter
   std::atomic<uint32_t> covered_from{0};  // rows before this offset were not examined
   std::atomic<uint32_t> count{0};
   std::atomic<const uint16_t*> offsets{nullptr};
-  uint16_t* writable = nullptr;  // the writer's view of offsets
+  uint16_t* writable = nullptr;  // the writer's pointer to the offsets
   uint32_t capacity = 0;
 };
 
 class Segment {
  public:
-  // `arena` contains rows and derived data; its owner returns it once the segment has been destroyed. It may be null
+  // `arena` contains rows and derived data; its owner takes it back once the segment has been destroyed. It may be null
   // for a segment whose rows are elsewhere (an archived one: `reader` fetches them). `heap_account`, if not null,
-  // tracks the memory outside the arenas of all segments.
+  // tracks all segments' memory outside arenas.
   Segment(uint64_t first, uint32_t capacity, uint32_t row_bytes, uint8_t* arena, size_t arena_bytes,
           std::atomic<size_t>* heap_account);
   virtual ~Segment();
@@ -56,33 +56,34 @@ class Segment {
   uint8_t* arena() const { return arena_; }
   const uint8_t* row(uint32_t offset) const { return arena_ + size_t{offset} * row_bytes_; }
 
-  // Allocates memory for derived data, which lives as long as the segment. Returns null if there is none.
+  // Allocates memory for derived data, which lives as long as the segment. Returns null if there is no memory left.
   void* allocate(size_t bytes);
 
   void widen_zones(uint32_t offset, uint32_t count, uint64_t earliest, uint64_t latest);
   uint64_t zone_low(uint32_t zone) const { return zones_[zone].low.load(std::memory_order_relaxed); }
   uint64_t zone_high(uint32_t zone) const { return zones_[zone].high.load(std::memory_order_relaxed); }
   uint32_t zones() const { return (capacity_ + kChunkRows - 1) / kChunkRows; }
-  // The minimum and maximum over all rows so far.
+  // Returns the minimum over all rows so far; max_time() returns the maximum.
   uint64_t min_time() const { return min_time_.load(std::memory_order_relaxed); }
   uint64_t max_time() const { return max_time_.load(std::memory_order_relaxed); }
 
   // These functions prefetch, step by step, the data that a query will read. A query over many segments calls them for
-  // segments ahead, since each segment would otherwise cost half a dozen cache misses in a row. REQUIRES: the previous
-  // step was called long enough ago.
+  // segments ahead, because each segment would otherwise cost half a dozen consecutive cache misses. REQUIRES: the
+  // previous step was called long enough ago for its data to have arrived.
   void prefetch_tables(uint64_t filter, std::span<const uint64_t> indexes) const;
   void prefetch_postings(uint64_t filter, std::span<const uint64_t> indexes) const;
   void prefetch_keys(uint64_t filter, std::span<const uint64_t> indexes) const;
 
   // Returns null if the filter never examined this segment.
   const FilterPostings* postings_of(uint64_t filter) const;
-  // Writer: returns the same, created if necessary, starting at `offset`. Returns null if there is no memory.
+  // Writer: does the same, but creates the postings, starting at `offset`, if there are none. Returns null if there is
+  // no memory.
   FilterPostings* open_postings(uint64_t filter, uint32_t offset);
   // Writer: appends offsets. Returns false if there is no memory; the postings are then unchanged and must be
   // abandoned.
   bool append_postings(FilterPostings* postings, const uint32_t* offsets, uint32_t count);
 
-  // Returns null until the index with this ID is built here.
+  // Returns null until this segment's postings for the index with this ID are built.
   const Postings* index_of(uint64_t id) const {
     const Postings* postings = indexes_[id % kMaxIndexes].load(std::memory_order_acquire);
     return postings != nullptr && postings->index == id ? postings : nullptr;
@@ -91,15 +92,15 @@ class Segment {
     indexes_[postings->index % kMaxIndexes].store(postings, std::memory_order_release);
   }
 
-  // True once the segment is full and all indexes of that time are built: only indexes that are added later still
-  // change it.
+  // True once the segment is full and all indexes that existed then are built; only indexes that are added later still
+  // change the segment.
   std::atomic<bool> complete{false};
-  // Reads the rows of an archived segment.
+  // Reads an archived segment's rows.
   class RowSource {
    public:
     virtual ~RowSource() = default;
-    // Returns a buffer with the rows of the zones selected by the bits of `wanted`, at their positions; valid as long
-    // as the pointer. Returns null if they can't be read.
+    // Returns a buffer with the rows of the zones selected by the bits of `wanted`, at their positions, valid as long
+    // as the pointer. Returns null if the rows can't be read.
     virtual std::shared_ptr<const uint8_t> rows(uint64_t wanted) = 0;
   };
   std::unique_ptr<RowSource> source;
