@@ -1,4 +1,4 @@
-// The work of the storage thread, which writes rows to disk, keeps memory free for writers and applies retention.
+// Implements the storage thread, which writes rows to disk, keeps memory free for writers and applies retention.
 #include <algorithm>
 
 #include "multilog/multilog_impl.h"
@@ -6,8 +6,8 @@
 
 namespace tapline::multilog {
 
-// Sleeps until a writer takes memory or rows are due to be written. If memory is short because readers still use memory
-// that is to be freed, wakes again soon.
+// Sleeps until a writer takes memory or rows are due to be written. Wakes again soon if memory is short because readers
+// still use memory that is about to be freed.
 void MultiLogImpl::run_storage() {
   constexpr int64_t kRestNs = 5 * kNsPerMs, kIdleNs = kNsPerSecond;
   const bool journal = storage_ != nullptr && options_.storage.durability != Durability::kMemory;
@@ -22,7 +22,7 @@ void MultiLogImpl::run_storage() {
       const std::lock_guard lock(maintain_);
       (void)free_memory().ok();
     }
-    // This rest prevents writers that take segments fast from waking this thread for every segment.
+    // This pause keeps writers that take segments fast from waking this thread for every segment.
     sleep_until(now + kRestNs);
     if (free_arenas() >= wanted_arenas()) (void)storage_work_.wait_until(journal ? flushed + interval : now + interval);
   }
@@ -47,7 +47,7 @@ Status MultiLogImpl::storage_status() const {
   return storage_status_;
 }
 
-// The number of arenas available for segments in addition to those taken and the heap.
+// Returns the number of arenas still available for segments, after those taken and the heap.
 size_t MultiLogImpl::free_arenas() const {
   const size_t max = arenas_->max_arenas(), bytes = arenas_->arena_bytes();
   const size_t used = arenas_->taken() + (heap_bytes_.load(std::memory_order_relaxed) + bytes - 1) / bytes;
@@ -59,7 +59,7 @@ Status MultiLogImpl::free_memory() {
   epochs_.collect();
   const size_t wanted_free = wanted_arenas();
   Status status;
-  // Memory that readers still hold is freed later, so releasing more in the meantime would not help.
+  // Memory that readers still hold is freed later, so releasing more now would not help.
   while (free_arenas() < wanted_free && epochs_.collect() == 0) {
     WriterLog* oldest = nullptr;
     Segment* segment = nullptr;

@@ -1,8 +1,8 @@
-// Compares a MultiLog with a model that is a vector of rows per writer behind a mutex, under random schedules with
-// fixed seeds: with appends of any size, definitions that are added and removed, freezes, late rows, and memory that
-// runs out. After each step, both evaluate a random query. The same happens in the middle of appends, from a user
-// function that runs while the writer is between a row and its tail: readers must then see everything published before,
-// and nothing else.
+// Compares a MultiLog with a model (a vector of rows per writer, behind a mutex) under random schedules with fixed
+// seeds: appends of any size, definitions that are added and removed, freezes, late rows, and memory that runs out.
+// After each step, both evaluate a random query. They also do so in the middle of appends, from a user function that
+// runs while the writer is between a row and its tail: readers must then see everything published before, and nothing
+// else.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -81,7 +81,8 @@ class Model {
     const std::lock_guard lock(mutex_);
     writers_[writer].resize(rows);
   }
-  // Returns the rows from `first_positions` to below `tails` that satisfy the condition within the time range.
+  // Returns the rows from `first_positions` up to, but excluding, `tails` that satisfy the condition within the time
+  // range.
   std::vector<ModelRow> rows(const Snapshot& snapshot, const Predicate& holds, uint64_t low, uint64_t high,
                              const std::map<uint32_t, uint64_t>& first_positions = {}) {
     const std::lock_guard lock(mutex_);
@@ -164,7 +165,7 @@ class Schedule {
   uint64_t probes() const { return probes_; }
 
  private:
-  // The sum of bytes, which sometimes interrupts the writer while the sum is being changed.
+  // Returns a sum of bytes that sometimes interrupts the writer while the sum is being changed.
   UserFunction probe() {
     UserFunction probe;
     probe.outputs = {"SUM"};
@@ -185,7 +186,8 @@ class Schedule {
     return probe;
   }
 
-  // Calls back within append(), at the row with this number. Rows are published in pieces that end where segments do.
+  // Runs the checks within append(), at the row with this number. Rows are published in pieces that end where segments
+  // do.
   void interrupt(uint64_t number) {
     appending_ = false;
     interrupted_ = true;
@@ -316,7 +318,7 @@ class Schedule {
       const auto value = log_->read_aggregate("a" + name, snapshot, low, high);
       reading_ = false;
       ASSERT_TRUE(value.ok());
-      // Rows for which there was no memory are counted by existing aggregates, but not by a recount from the rows.
+      // Existing aggregates count rows for which there was no memory, but a recount from the rows can't.
       bool all_present = true;
       for (const Snapshot::View& view : snapshot.views())
         all_present = all_present && view.first <= known.from.at(view.log->number());
@@ -358,7 +360,7 @@ class Schedule {
   std::map<std::string, Known> filters_;
   std::vector<Snapshot> snapshots_;
   uint64_t time_ = 1000000, next_ = 0, names_ = 0, frozen_ = 0;
-  // The number of each writer's rows that readers must see if nothing is frozen.
+  // The number of each writer's rows that readers must see while nothing is frozen.
   std::vector<uint64_t> published_;
   bool appending_ = false, interrupted_ = false, reading_ = false;
   uint32_t appender_ = 0;

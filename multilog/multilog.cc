@@ -1,4 +1,5 @@
-// Opens and closes a MultiLog, and adds writers. The rest of MultiLog is split by topic into the files in this folder.
+// Opens and closes a MultiLog, and adds writers. The other files in this folder implement the rest of MultiLog, by
+// topic.
 #include <algorithm>
 
 #include "multilog/multilog_impl.h"
@@ -37,7 +38,7 @@ Result<std::unique_ptr<MultiLog>> MultiLog::open(Options options) {
 
 Status MultiLogImpl::start() {
   const size_t rows = size_t{options_.segment_rows} * options_.schema.row_bytes();
-  // Postings need about a sixth in addition; postings that don't fit are on the heap.
+  // Postings need about a sixth of the rows' size in addition; postings that don't fit are on the heap.
   ArenaPool probe(rows + rows / 6, 1);
   const size_t arenas = options_.memory_bytes / probe.arena_bytes();
   if (arenas < 2)

@@ -4,8 +4,8 @@
 //   writers ──Append──▶ a log each ──▶ filters ──▶ aggregates ──▶ triggers ──▶ alerts
 //                          └──▶ segments, indexes ──▶ queries, disk
 //
-// Every read sees a prefix of each writer's rows; reads with one Snapshot see the same prefix of rows, indexes, filters
-// and aggregates (log/writer_log.h). Only their timestamps order the rows of different writers.
+// Every read sees a prefix of each writer's rows. Reads with the same Snapshot see the same prefix in rows, indexes,
+// filters and aggregates (log/writer_log.h). Rows of different writers are ordered only by their timestamps.
 //
 //   auto log = MultiLog::open(options);                   // on the heap; close() or destruction stops its threads
 //   Writer* writer = *log->add_writer();                   // one per thread
@@ -34,49 +34,49 @@ namespace tapline::multilog {
 struct Options {
   explicit Options(Schema s) : schema(std::move(s)) {}
   Schema schema;
-  // The bound on the memory for rows and for data derived from them. Aggregates have their own bound, aggregate_bytes.
+  // The limit on the memory for rows and for data derived from them. Aggregates have a separate limit, aggregate_bytes.
   size_t memory_bytes = size_t{1} << 30;
   size_t aggregate_bytes = size_t{256} << 20;
-  // The bytes that are touched on opening, so that writers never wait for pages; a background thread touches the rest
-  // ahead of need.
+  // The number of bytes that are touched on opening, so that writers never wait for pages; a background thread touches
+  // the rest ahead of need.
   size_t preallocate_bytes = 0;
-  // The rows of a segment: 64 to 65536, a multiple of 64.
+  // The number of rows per segment: 64 to 65536, a multiple of 64.
   uint32_t segment_rows = kMaxSegmentRows;
-  // The policy for when memory is full and nothing can be archived: drop the oldest rows, or refuse the newest (and
-  // count them).
+  // What happens when memory is full and nothing can be archived: either the oldest rows are dropped, or new rows are
+  // refused (and counted).
   enum class OverflowPolicy : uint8_t { kDropOldest, kRefuse };
   OverflowPolicy when_full = OverflowPolicy::kDropOldest;
   UserFunctions user_functions;
   // Disk storage. If there is no directory, everything stays in memory.
   StorageOptions storage;
-  // If false, the caller must run evaluate_triggers() and maintain() (tests).
+  // If false, the caller must run evaluate_triggers() and maintain() (for tests).
   bool background_threads = true;
 };
 
 struct AggregateSpec {
   std::string name;
-  // A stored filter, or empty for all rows.
+  // The name of a stored filter; if empty, all rows.
   std::string filter = {};
   FunctionSpec function = {};
   // The width of a bucket, in event time.
   uint64_t bucket_ns = 1000000;
-  // The number of buckets kept ready; older ones are computed from the rows.
+  // The number of buckets kept ready; values of older buckets are computed from the rows.
   uint32_t buckets = 256;
-  // The names of its outputs in filters (SEQ, TS). If empty, these are the function's own, as name.OUTPUT, and the name
-  // alone for the first output.
+  // The names of the aggregate's outputs in filters (SEQ, TS). If empty, they are the function's own, as NAME.OUTPUT;
+  // NAME alone is the first output.
   std::vector<std::string> outputs = {};
 };
 
 struct QuerySpec {
   std::string expression = {};
-  // The name of a stored filter whose rows are searched; if empty, all rows are.
+  // The name of a stored filter whose rows are searched; if empty, all rows are searched.
   std::string filter = {};
   // Further conditions on the result, for nested queries.
   std::vector<std::string> within = {};
   // A further condition, as a tree; an empty tree is true for all rows.
   Tree condition = {};
   // The caller's scope, as a further condition; an empty tree means all rows. If there is a scope, `condition` must not
-  // name aggregates, whose values include rows outside of it.
+  // name aggregates, because their values include rows outside the scope.
   Tree scope = {};
   uint64_t time_low = 0, time_high = kAllTime;  // both inclusive
 };
@@ -85,16 +85,17 @@ struct AggregateValue {
   std::vector<std::string> names;
   std::vector<Number> values;
   std::vector<Group> groups;
-  // The number of segments that could not be read, so that the value lacks their rows.
+  // The number of segments that could not be read, so their rows are missing from the value.
   uint64_t unreadable = 0;
-  // A state that merges with states of the same function elsewhere, if it was requested and there are no groups.
+  // A state that can be merged with states of the same function from other logs, if it was requested and there are no
+  // groups.
   std::vector<uint64_t> state;
   const Number& operator[](std::string_view name) const;
 };
 
 struct FreezeToken {
   uint64_t id = 0;
-  // The tail of each writer, by number.
+  // Each writer's tail, by writer number.
   std::vector<uint64_t> tails;
 };
 
@@ -102,16 +103,16 @@ class MultiLogImpl;
 
 class Writer {
  public:
-  // Appends rows packed back to back, of schema.row_bytes() each.
+  // Appends contiguous rows of schema.row_bytes() each.
   AppendResult append(const uint8_t* rows, uint64_t count) { return log_->append(rows, count); }
-  // The total number of rows that this writer has appended, which is the position of the next one.
+  // Returns the total number of rows that this writer has appended, which is the position of the next row.
   uint64_t tail() const { return log_->tail(); }
   uint64_t dropped() const { return log_->dropped(); }
   uint32_t number() const { return log_->number(); }
-  // Waits until all rows appended so far are as durable as the mode promises (group commit: synced). Returns an error
-  // if they can't be.
+  // Waits until all rows appended so far are as durable as the mode guarantees (group commit: synced). Returns an error
+  // if that is not possible.
   Status commit();
-  // The number of rows that survive a crash of the machine.
+  // Returns the number of rows that would survive a crash of the machine.
   uint64_t durable() const;
 
  private:
@@ -123,10 +124,10 @@ class Writer {
 
 class MultiLog {
  public:
-  // Loads the directory's content if one is given. recovery() reports what was found and what was missing.
+  // Opens a log. If a directory is given, loads its content; recovery() reports what was found and what was missing.
   static Result<std::unique_ptr<MultiLog>> open(Options options);
   virtual ~MultiLog() = default;
-  // Stops the threads. If the log is durable, first makes everything published durable. Idempotent.
+  // Stops the threads. If the log is durable, first makes all published rows durable. Idempotent.
   virtual Status close() = 0;
 
   // Adds one of at most kMaxWriters writers. A loaded log's writers come first, by number, and must not be added again:
@@ -143,11 +144,11 @@ class MultiLog {
   virtual Status add_trigger(const TriggerSpec& spec) = 0;
   virtual Status remove_trigger(const std::string& name) = 0;
   // Indexes a field of any width, or the elements of a list. Backfills before it returns; queries are correct before,
-  // during and after.
+  // during and after the call.
   virtual Status add_index(const std::string& field) = 0;
   virtual Status remove_index(const std::string& field) = 0;
   virtual std::vector<std::string> filters() const = 0;
-  // All named definitions, by kind and in the order of addition.
+  // All named definitions, by kind, in the order in which they were added.
   struct Definitions {
     std::vector<std::pair<std::string, std::string>> filters;  // name, expression
     std::vector<AggregateSpec> aggregates;
@@ -156,37 +157,38 @@ class MultiLog {
   virtual Definitions definitions() const = 0;
   virtual std::vector<std::string> indexes() const = 0;
 
-  // Returns a consistent state to read, at the frozen tails if they are frozen.
+  // Returns a consistent state to read: the frozen tails during a freeze, otherwise the current ones.
   virtual Snapshot take_snapshot() const = 0;
   Result<Cursor> query(const QuerySpec& spec) const { return query(spec, take_snapshot()); }
   virtual Result<Cursor> query(const QuerySpec& spec, Snapshot snapshot) const = 0;
   virtual Result<std::string> explain(const QuerySpec& spec) const = 0;
-  // Computes an aggregate from the rows of the query.
+  // Computes an aggregate over the query's rows.
   Result<AggregateValue> aggregate(const QuerySpec& spec, const FunctionSpec& function) const {
     return aggregate(spec, function, take_snapshot());
   }
   virtual Result<AggregateValue> aggregate(const QuerySpec& spec, const FunctionSpec& function, Snapshot snapshot,
                                            bool with_states = false) const = 0;
-  // Reads a stored aggregate over rows with times in [low, high], since it was added.
+  // Reads a stored aggregate over the rows that have arrived since it was added, with times in [time_low, time_high].
   virtual Result<AggregateValue> read_aggregate(const std::string& name, uint64_t time_low = 0,
                                                 uint64_t time_high = kAllTime) const = 0;
   virtual Result<AggregateValue> read_aggregate(const std::string& name, const Snapshot& snapshot,
                                                 uint64_t time_low = 0, uint64_t time_high = kAllTime) const = 0;
 
   // Freezes the tails that readers see, in one step, for at most `expiry_ns` (Algorithm 1, host side); writers
-  // continue. Returns kFrozen if they are already frozen. unfreeze() returns true if they stayed frozen until then. If
-  // it returns false, rows may have become visible in between, and the coordinator's snapshot is void.
+  // continue. Returns kFrozen if the tails are already frozen. unfreeze() returns true if they stayed frozen until
+  // then. If it returns false, rows may have become visible in the meantime, and the coordinator's snapshot is void.
   virtual Result<FreezeToken> freeze(uint64_t expiry_ns) = 0;
   virtual Result<bool> unfreeze(uint64_t token) = 0;
 
-  // Pushes alerts from the trigger thread; the callback must not call back into triggers. The last 1024 are also kept.
+  // Makes the trigger thread pass each alert to `callback`, which must not call trigger functions. The latest 1024
+  // alerts are also kept.
   virtual void on_alert(std::function<void(const Alert&)> callback) = 0;
   virtual std::vector<Alert> take_alerts() = 0;
   virtual uint64_t lost_alerts() const = 0;
   virtual TriggerStatistics trigger_statistics() = 0;
 
-  // For use without background threads: evaluates triggers, and returns the time when the next one is due (wall clock,
-  // like `now_ns`).
+  // For use without background threads: evaluates triggers, and returns the time at which the next one is due (wall
+  // clock, like `now_ns`).
   virtual uint64_t evaluate_triggers(uint64_t now_ns) = 0;
   // Does one round of the storage thread's work: memory, disk and retention.
   virtual Status maintain() = 0;
@@ -195,7 +197,7 @@ class MultiLog {
     uint64_t appended = 0, dropped = 0;
     uint64_t removed = 0;  // rows evicted by retention or for lack of memory
     size_t segment_bytes = 0, heap_bytes = 0, aggregate_bytes = 0;
-    // The timed wake-ups of the trigger thread. Late ones were more than 100 µs after their time.
+    // Timed wake-ups of the trigger thread. A wake-up is late if it happens more than 100 µs after its deadline.
     uint64_t late_wakeups = 0, wakeups = 0;
     uint64_t trigger_cpu_ns = 0;
     uint64_t freezes = 0;
@@ -204,7 +206,7 @@ class MultiLog {
   };
   virtual Statistics statistics() const = 0;
   virtual const RecoveryReport& recovery() const = 0;
-  // The last error of the storage thread, until it succeeds again.
+  // Returns the storage thread's last error, or success once it has succeeded again.
   virtual Status storage_status() const = 0;
   virtual const Schema& schema() const = 0;
 };

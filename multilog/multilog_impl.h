@@ -1,4 +1,4 @@
-// The implementation of MultiLog: its state, and the calls that its files share.
+// The implementation of MultiLog: its state, and the functions that its source files share.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class MultiLogImpl final : public MultiLog {
  public:
   explicit MultiLogImpl(Options options) : options_(std::move(options)) {}
   ~MultiLogImpl() override;
-  // Starts the threads, and loads the directory's content if one is given.
+  // Starts the threads. If a directory is given, loads its content.
   Status start();
 
   using MultiLog::aggregate;
@@ -80,7 +80,7 @@ class MultiLogImpl final : public MultiLog {
   Result<Expression> compile(const Condition& condition) const {
     return Expression::compile(condition, options_.schema, [this](std::string_view name) { return resolve(name); });
   }
-  // The conditions of a query without its stored filter. Each part is compiled separately first, so that errors have
+  // Returns a query's conditions without its stored filter. Each part is compiled separately first, so that errors have
   // positions in the text as written.
   Result<Tree> condition_of(const QuerySpec& spec) const;
   struct Selection {
@@ -139,7 +139,7 @@ class MultiLogImpl final : public MultiLog {
   std::atomic<uint64_t> freezes_{0};
   mutable std::atomic<uint64_t> frozen_ns_{0};
 
-  // The definitions; changes are serialized.
+  // The definitions. Changes to them are serialized.
   mutable std::mutex control_;
   std::vector<std::shared_ptr<Filter>> filters_;
   std::vector<std::shared_ptr<tapline::multilog::Aggregate>> aggregates_;

@@ -1,4 +1,4 @@
-// Turns a query into a plan, and a plan into rows.
+// Converts a query to a plan, and a plan to rows.
 #include "multilog/multilog_impl.h"
 
 namespace tapline::multilog {
@@ -22,8 +22,8 @@ Result<Tree> MultiLogImpl::condition_of(const QuerySpec& spec) const {
   return conjunction(parts);
 }
 
-// The usual queries, which have only an expression or a stored filter, skip the trees, since planning would take longer
-// than finding few rows.
+// Usually, a query has only an expression or a stored filter. Such queries skip the trees, since planning would take
+// longer than finding a few rows.
 Result<MultiLogImpl::Selection> MultiLogImpl::selection_of(const QuerySpec& spec) const {
   const bool has_trees = !spec.within.empty() || spec.condition.nodes_size() > 0 || spec.scope.nodes_size() > 0;
   const std::shared_ptr<Filter> stored = find_filter(spec.filter);
@@ -78,7 +78,8 @@ Result<std::shared_ptr<QueryPlan>> MultiLogImpl::plan_of(const QuerySpec& spec) 
   } else if (stored != nullptr && !stored->everything) {
     (*plan)->stored = stored;
     (*plan)->residual = residual;
-    // The rows that such a filter selected depend on their time of arrival, so only its postings have them.
+    // The rows that such a filter selected depend on the aggregates' values when the rows arrived, so only its postings
+    // list them.
     if (stored->expression.depends_on_aggregate()) (*plan)->values = {};
   }
   return plan;

@@ -92,7 +92,7 @@ TEST(Sets, EverySatisfiedExpressionIsACandidate) {
   }
 }
 
-// Uses pieces of every size, which covers all paths through filtering; checks kept and counted rows.
+// Uses pieces of every size, which covers all paths through filtering, and checks which rows are kept and counted.
 TEST(Sets, FiltersKeepAndCountMatchingRows) {
   std::mt19937 random(2);
   for (const uint64_t piece : {1, 7, 9, 32, 63, 64, 65, 200, 1024}) {

@@ -1,4 +1,4 @@
-// Implements snapshots, which are a reader's view, and freezing (the host's side of Confluo's Algorithm 1).
+// Implements snapshots, which are readers' views, and freezing (the host's side of Confluo's Algorithm 1).
 #include "multilog/multilog_impl.h"
 #include "packet_io/base/clock.h"
 
@@ -10,7 +10,8 @@ std::vector<uint64_t> MultiLogImpl::read_tails() const {
   return tails;
 }
 
-// The first readers after the announcement of a freeze read its tails; those of one reader are used.
+// The first readers after a freeze is announced read the tails for it; the tails that one of them stores first are used
+// by all.
 const std::vector<uint64_t>* MultiLogImpl::frozen_tails(FreezeRecord* record) const {
   const std::vector<uint64_t>* tails = record->tails.load(std::memory_order_acquire);
   if (tails != nullptr) return tails;
@@ -19,7 +20,7 @@ const std::vector<uint64_t>* MultiLogImpl::frozen_tails(FreezeRecord* record) co
   return tails;
 }
 
-// Ends a freeze that is over. Returns true only to the first thread that notices.
+// Ends a freeze that is over. Returns true only for the first thread that calls it.
 bool MultiLogImpl::end_freeze(FreezeRecord* record, int64_t now_ns) const {
   FreezeRecord* expected = record;
   if (!freeze_.compare_exchange_strong(expected, nullptr, std::memory_order_seq_cst)) return false;
@@ -29,9 +30,9 @@ bool MultiLogImpl::end_freeze(FreezeRecord* record, int64_t now_ns) const {
   return true;
 }
 
-// The order of the reads matters: if a reader finds no freeze before and after it reads the tails, it has read them
-// before any freeze was announced, so its tails are at most the frozen ones. A reader that finds a freeze uses the
-// freeze's tails. Readers never wait for the freezer.
+// The order of the reads matters. If a reader finds no freeze before and after it reads the tails, it has read them
+// before any freeze was announced, so they are at most the frozen ones. A reader that finds a freeze uses the freeze's
+// tails. Readers never wait for the thread that freezes.
 Snapshot MultiLogImpl::take_snapshot() const {
   Snapshot snapshot;
   snapshot.pin_ = epochs_.enter();
@@ -44,7 +45,7 @@ Snapshot MultiLogImpl::take_snapshot() const {
         continue;
       }
     }
-    // The first positions are read before the tails, so that no removed row is mistaken for a kept one.
+    // The first positions are read before the tails, so that no removed row is mistaken for an existing one.
     snapshot.views_.clear();
     const uint32_t count = writers();
     for (uint32_t i = 0; i < count; ++i) snapshot.views_.push_back({logs_[i].get(), logs_[i]->first(), 0});

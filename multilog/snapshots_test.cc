@@ -1,7 +1,7 @@
-// Tests that snapshots over several logs by Confluo's Algorithm 1 show no effect without its cause (NSDI'19 §4, Figure
-// 7), while reading the tails one after another does.
+// Tests that snapshots over several logs by Confluo's Algorithm 1 never show an effect without its cause (NSDI'19 §4,
+// Figure 7), whereas reading the tails one after another does.
 //
-// Each writer makes a chain of marks. It writes the next mark, on another log, only after the previous one has become
+// Each writer makes a chain of marks: it writes the next mark, on another log, only after the previous mark has become
 // visible, just as a packet is forwarded only after it has been received. A snapshot is correct if it contains a prefix
 // of each chain. Messages are delayed and nodes pause at random. TAPLINE_SNAPSHOTS is the number of snapshots (2,000; a
 // million in `make soak`).
@@ -29,7 +29,7 @@ uint64_t snapshots() {
   return text == nullptr ? 2'000 : std::strtoull(text, nullptr, 10);
 }
 
-// Returns the log of the n-th mark of a chain.
+// Returns the log of the n-th mark in a chain.
 uint32_t log_of(uint32_t chain, uint64_t mark) {
   uint64_t x = (mark + 1) * 0x9e3779b97f4a7c15 + chain * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 30)) * 0x94d049bb133111eb;
@@ -80,7 +80,7 @@ class Nodes {
     return tails;
   }
 
-  // Returns true if the tails contain a prefix of each chain. Marks that were found correct are not checked again.
+  // Returns true if the tails contain a prefix of each chain. Does not repeat checks of marks that were found correct.
   bool is_atomic(const std::vector<std::vector<uint64_t>>& tails) {
     for (uint32_t chain = 0; chain < kChains; ++chain) {
       uint64_t marks = 0;
@@ -121,7 +121,7 @@ class Nodes {
       const uint64_t time = mark;
       writers_[log * kChains + chain]->append(reinterpret_cast<const uint8_t*>(&time), 1);
       marks_.fetch_add(1, std::memory_order_relaxed);
-      // Dropped rows would make a chain that can't be checked.
+      // After a dropped row, the chain can't be checked.
       ASSERT_EQ(writers_[log * kChains + chain]->dropped(), 0u);
       while (!is_visible(log, chain, written[log]) && !stop_.load(std::memory_order_relaxed)) std::this_thread::yield();
       ++written[log];
@@ -154,8 +154,8 @@ TEST(Snapshots, ReadingTailsOneAfterTheOtherIsNotAtomic) {
   EXPECT_GT(wrong, 0u);
 }
 
-// A coordinator whose freeze has expired before it ends the freeze must be notified, since rows may have become visible
-// in the meantime.
+// A coordinator whose freeze has expired must learn this when it ends the freeze, since rows may have become visible in
+// the meantime.
 TEST(Snapshots, AnExpiredFreezeWasNotKept) {
   Options options(*Schema::make({{.name = "time", .type = FieldType::kTime}}));
   options.background_threads = false;
@@ -176,8 +176,8 @@ TEST(Snapshots, AnExpiredFreezeWasNotKept) {
   EXPECT_FALSE(*log->unfreeze(kept_token.id));
   EXPECT_EQ(visible(), 2u);
 
-  // unfreeze() detects the end of the first freeze, a reader detects that of the second, and another freeze() that of
-  // the third.
+  // The end of the first freeze is detected by unfreeze(), that of the second by a reader, and that of the third by
+  // another freeze().
   const FreezeToken unnoticed = *log->freeze(1);
   wait();
   EXPECT_FALSE(*log->unfreeze(unnoticed.id));

@@ -7,7 +7,7 @@
 namespace tapline::multilog {
 namespace {
 
-// Up to this many rows are evaluated one by one, since setting up a chunk's columns and bits would take longer.
+// Up to this number of rows are evaluated one by one, since setting up a chunk's columns and bits would take longer.
 constexpr uint32_t kFewRows = 8;
 
 }  // namespace
@@ -40,7 +40,7 @@ std::atomic<Segment*>* WriterLog::place_of(uint64_t number) const {
 Segment* WriterLog::segment_at(uint64_t position) const {
   const std::atomic<Segment*>* place = place_of(position / shared_.segment_rows);
   Segment* segment = place == nullptr ? nullptr : place->load(std::memory_order_acquire);
-  // The directory is a ring: the slot may belong to a much later segment.
+  // The directory is a ring, so the slot may belong to a much later segment.
   return segment != nullptr && position >= segment->first() && position < segment->first() + segment->capacity()
              ? segment
              : nullptr;
@@ -92,7 +92,7 @@ bool WriterLog::open_segment() {
   uint8_t* arena = shared_.arenas->take();
   shared_.storage->ring();
   if (arena == nullptr) return false;
-  // A writer that resumes in the middle of a segment's range (after recovery) begins at its position in it.
+  // A writer that resumes in the middle of a segment's range (after recovery) begins at its position in that segment.
   const uint64_t first = next_ / shared_.segment_rows * shared_.segment_rows;
   auto* segment = new Segment(first, shared_.segment_rows, shared_.schema->row_bytes(), arena,
                               shared_.arenas->arena_bytes(), shared_.heap_bytes);
@@ -156,7 +156,7 @@ void WriterLog::keep_keys(const Pipeline& pipeline, uint32_t count) {
       buffer.index = stage.index.id;
       buffer.count = 0;
     }
-    // Keys are kept only if they cover all rows since the first.
+    // Keys are kept only if they cover all of the segment's rows so far.
     if (buffer.count != offset_) continue;
     const size_t key_bytes = stage.index.column.key_bytes(), wanted = shared_.segment_rows * key_bytes;
     if (buffer.keys.size() != wanted) buffer.keys.resize(wanted);
@@ -209,7 +209,7 @@ void WriterLog::run_filters(const Pipeline& pipeline, uint64_t version, uint64_t
   }
 }
 
-// True if this search reaches the stage for the first time.
+// Returns true when this search reaches the stage for the first time.
 bool WriterLog::is_new(uint32_t stage) {
   if (found_in_[stage] == search_) return false;
   found_in_[stage] = search_;
@@ -260,12 +260,12 @@ void WriterLog::keep_postings(const Pipeline::Stage& stage, const ChunkBits& sel
 void WriterLog::keep_offsets(const Pipeline::Stage& stage, const uint32_t* offsets, uint32_t count) {
   FilterPostings* postings = segment_->open_postings(stage.filter->id, offset_);
   if (postings == nullptr || segment_->append_postings(postings, offsets, count)) return;
-  // The postings are incomplete from now on, so they are abandoned, and readers scan this segment.
+  // The postings are now incomplete, so they are abandoned, and readers scan this segment.
   stage.filter->lost_postings.fetch_add(count, std::memory_order_relaxed);
   postings->covered_from.store(kMaxSegmentRows, std::memory_order_release);
 }
 
-// Processes row by row: filters see the aggregates as they were before the row, then the aggregates take it.
+// Processes row by row: filters see the aggregates' values before the row, then the aggregates fold the row.
 void WriterLog::run_dependent(const Pipeline& pipeline) {
   dependent_bits_.resize(pipeline.stages.size());
   for (size_t i = 0; i < pipeline.stages.size(); ++i) {
@@ -291,7 +291,7 @@ void WriterLog::run_dependent(const Pipeline& pipeline) {
   }
 }
 
-// The state over all time, initialised from the buckets when a filter first needs it.
+// Returns the state over all time, which is initialised from the buckets when a filter first needs it.
 static std::vector<uint64_t>& running_of(const Aggregate& aggregate, Aggregate::PerWriter* own_writer) {
   if (!own_writer->has_running) {
     own_writer->running.assign(aggregate.function->words(), 0);

@@ -1,18 +1,18 @@
-// The log of one writer: segments in order, and the tail, which is the number of rows.
+// One writer's log: segments in order, and the tail, which is the number of rows.
 //
 // Publication protocol. A writer takes rows in pieces of at most 1024. For each piece, in this order:
 //   1. copies the rows after the tail, widens the zone maps, keeps the keys of indexed columns
-//   2. appends to the postings of filters, then changes the aggregates' buckets (each marked with the tail to come)
+//   2. appends to the filters' postings, then changes the aggregates' buckets (each marked with the new tail)
 //   3. stores tail_ (release)
-// A reader loads tail_ (acquire) and then sees all earlier changes to rows, zone maps, postings, buckets and directory,
-// and uses nothing beyond: rows and postings are cut at the tail, and buckets that are ahead of it are not used. So
+// A reader loads tail_ (acquire) and then sees all earlier changes to rows, zone maps, postings, buckets and directory.
+// It uses nothing beyond the tail: it cuts rows and postings there, and ignores buckets that are ahead of it. So
 // everything that it reads shows the same prefix of this writer's rows. Writers share nothing that is written per row:
-// a writer that is stopped at any point delays neither the others nor any reader, and its rows since its last store
+// a writer that is stopped at any point delays neither other writers nor any reader, and its rows since its last store
 // stay invisible until it continues. Readers may not rely on an order between rows of different writers, except by
 // their timestamps.
 //
 // The one writer thread may call append(), and nothing else. Any thread that holds a pin may call the other functions,
-// except remove_…() and replace(), which are for the storage thread only.
+// except remove_before() and replace(), which are for the storage thread only.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ namespace tapline::multilog {
 
 struct AppendResult {
   uint64_t accepted = 0;
-  // The number of rows at the end of the batch that were refused for lack of memory. They are counted in dropped().
+  // The number of rows at the end of the batch that were refused for lack of memory. They are included in dropped().
   uint64_t dropped = 0;
 };
 
@@ -66,19 +66,19 @@ class WriterLog {
   uint32_t number() const { return number_; }
   uint32_t segment_rows() const { return shared_.segment_rows; }
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
-  // The largest time of any row.
+  // Returns the latest time among all rows.
   uint64_t newest_time() const { return newest_time_.load(std::memory_order_acquire); }
-  // The segment with the row `position`; null if it was removed or is unreadable.
+  // Returns the segment that contains the row `position`, or null if it was removed or is unreadable.
   Segment* segment_at(uint64_t position) const;
-  // Does the same without reading the segment, which may therefore be a later one that has taken the slot.
+  // Does the same without accessing the segment, so the result may be a later segment in the same slot.
   const Segment* peek_at(uint64_t position) const;
 
-  // Storage thread: removes the rows before `position`, the beginning of a segment, for later readers.
+  // Storage thread: hides the rows before `position`, which is the beginning of a segment, from later readers.
   void remove_before(uint64_t position);
-  // Storage thread: later readers see `replacement` (null: nothing) in place of the current segment, which is freed
-  // after its last reader.
+  // Storage thread: makes later readers see `replacement` (null: nothing) instead of the current segment, which is
+  // freed after its last reader.
   void replace(uint64_t position, std::unique_ptr<Segment> replacement);
-  // Before the first append(): appends a segment that was loaded; null for one that can't be read.
+  // Appends a loaded segment, or null for one that can't be read. Must precede the first append().
   void load(std::unique_ptr<Segment> segment, uint64_t first, uint32_t rows);
 
  private:
@@ -133,7 +133,7 @@ class WriterLog {
   uint64_t opened_ = 0;
   ChunkScratch scratch_;
   std::vector<ChunkBits> dependent_bits_;
-  // The rows that find_sets() found for each stage, if it has run in the current search.
+  // By stage: the rows that find_sets() found, if it has run in the current search.
   std::vector<ChunkBits> set_bits_;
   std::vector<uint64_t> found_in_;
   uint64_t search_ = 0;
@@ -143,8 +143,7 @@ class WriterLog {
   PostingsBuilder builder_;
 };
 
-// Extracts the keys of an index over a whole segment, and builds its postings. Also used for indexes that are added
-// later.
+// Extracts an index's keys over a whole segment, and builds its postings. Also used for indexes that are added later.
 const Postings* build_postings(const Schema& schema, const Index& index, const uint8_t* rows, uint32_t count,
                                const void* keys, PostingsBuilder* builder, Segment* segment);
 

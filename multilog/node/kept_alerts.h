@@ -1,5 +1,5 @@
-// The latest alerts of each trigger, numbered, for clients that attach later: the control plane may be away while
-// triggers are evaluated. An alert never evicts those of other triggers. Requires external synchronisation.
+// Each trigger's latest alerts, numbered, for clients that attach later: the control plane may be disconnected while
+// triggers are evaluated. An alert never evicts other triggers' alerts. Requires external synchronisation.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,16 @@ class KeptAlerts {
  public:
   explicit KeptAlerts(size_t max_per_trigger) : max_per_trigger_(max_per_trigger) {}
 
-  // Numbers the alert and keeps it. Evicts the trigger's oldest alert if there are too many.
+  // Numbers the alert and keeps it. Evicts the trigger's oldest alert if it has too many.
   void add(v1::NodeAlert alert);
 
-  // Returns the first alert with a greater number, or nullptr. It is valid until the next change.
+  // Returns the first alert with a greater number, or nullptr. The alert is valid until the next change.
   const v1::NodeAlert* next(uint64_t last_number) const;
 
   // Records that a client has received the alert, so that its eviction does not count as a loss.
   void taken(uint64_t number);
 
-  // Drops the alerts of a trigger that no longer exists; another trigger with this name counts from 1.
+  // Drops the alerts of a trigger that no longer exists. Another trigger with this name starts from 1.
   void forget(const std::string& trigger);
 
   // Returns the number of the latest alert; 0 if there was none.

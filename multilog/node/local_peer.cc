@@ -10,7 +10,7 @@
 namespace tapline::multilog {
 namespace {
 
-// Formats an address as in the tables: words of four bytes, in this machine's byte order.
+// Formats an address as in the kernel's socket tables: words of four bytes, in this machine's byte order.
 std::string proc_words(const void* address, size_t words) {
   std::string text;
   for (size_t i = 0; i < words; ++i) {
@@ -30,7 +30,7 @@ std::string port_in_table(unsigned long port) {
   return text;
 }
 
-// Returns "0100007F" for "127.0.0.1"; empty if the argument is not an address.
+// Returns "0100007F" for "127.0.0.1", or an empty string if the argument is not an address.
 std::string host_in_table(std::string host) {
   if (host.rfind("%5B", 0) == 0 && host.size() > 6) host = host.substr(3, host.size() - 6);
   uint32_t words[4];

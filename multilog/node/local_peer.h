@@ -1,5 +1,5 @@
-// Finds the user of the process at the other end of a TCP connection within this host, from the kernel's socket tables:
-// on loopback, an address proves nothing, but the user does. The control plane does the same for REST (LocalPeer.java).
+// Finds the user of the process at the other end of a TCP connection within this host, from the kernel's socket tables.
+// On loopback, an address proves nothing, but the user does. The control plane does the same for REST (LocalPeer.java).
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace tapline::multilog {
 
-// True for this process's user, root, and the user who started this process with sudo; false for a socket that has been
-// closed in the meantime. `peer` is the other end in gRPC's notation ("ipv4:127.0.0.1:40000", "ipv6:%5B::1%5D:40000"),
-// `port` is the port of this end.
+// Returns true for this process's user, root, and the user who started this process with sudo, but false for a socket
+// that has been closed in the meantime. `peer` is the other end in gRPC's notation ("ipv4:127.0.0.1:40000",
+// "ipv6:%5B::1%5D:40000"), `port` is this end's port.
 bool is_own_user(const std::string& peer, uint16_t port);
 
 }  // namespace tapline::multilog

@@ -34,7 +34,7 @@ class LocalPeerTest : public ::testing::Test {
     EXPECT_EQ(::connect(client, address(&address_), sizeof address_), 0);
     return client;
   }
-  // Accepts the next connection. Returns its other end in gRPC's notation.
+  // Accepts the next connection, and returns its other end in gRPC's notation.
   std::string accept(int* accepted) {
     sockaddr_in peer = {};
     socklen_t size = sizeof peer;

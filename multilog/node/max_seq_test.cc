@@ -40,9 +40,9 @@ TEST_F(MaxSeqTest, IsTheEndAndTimeOfTheGreatestSegment) {
   add(state_, 1100, 100, 3);  // arrives late
   add(state_, 9000, 0, 4);    // an acknowledgement
   expect(state_, 1400, 2);
-  add(state_, 1300, 100, 5);  // a retransmission, since it was seen earlier
+  add(state_, 1300, 100, 5);  // a retransmission, since an earlier packet covered this segment
   expect(state_, 1400, 2);
-  add(state_, 1300, 100, 1);  // another writer, which saw the packet earlier
+  add(state_, 1300, 100, 1);  // from another writer, which saw the packet earlier
   expect(state_, 1400, 1);
 }
 

@@ -21,14 +21,14 @@ struct NodeOptions {
   uint32_t writers = 2;
   uint32_t frame_bytes = HeaderLayout::kMaxFrameBytes;
   uint32_t telemetry_hops = 0;
-  // True if rows have the names of their packets' taps; `taps` are those of the source.
+  // True if rows have the names of their packets' taps; `taps` are the source's.
   bool tap_names = false;
   std::vector<Tap> taps;
   size_t memory_bytes = size_t{1} << 30;
   std::vector<std::string> indexes;
   StorageOptions storage;
   CaptureOptions capture;
-  // The directory of the feed into which a monitor's process writes headers (header_feed.h); if empty, run() captures
+  // The directory of the feed to which a monitor's process writes headers (header_feed.h); if empty, run() captures
   // them.
   std::string headers_from;
 };
@@ -38,11 +38,11 @@ class HostNode {
   static Result<std::unique_ptr<HostNode>> make(const NodeOptions& options);
   ~HostNode();
 
-  // Captures until the source ends or `stop` is set, and the writers have taken everything captured. The log continues
-  // to serve queries. REQUIRES: called once, and headers don't come from elsewhere.
+  // Captures until the source ends or `stop` is set, and until the writers have taken all captured rows. The log
+  // continues to serve queries. REQUIRES: not called before; headers_from is empty.
   void run(PacketSource* source, const std::atomic<bool>* stop);
 
-  // Stops the writers before the log is closed. Rows waiting in a monitor's rings are left for the next node.
+  // Stops the writers; must precede closing the log. Rows that wait in a monitor's rings are left for the next node.
   void stop_writers();
 
   // Changes the capture settings from now on. Returns kInvalid for an invalid filter.
@@ -51,11 +51,11 @@ class HostNode {
   const std::string& name() const { return name_; }
   const HeaderLayout& layout() const { return layout_; }
   MultiLog& log() { return *log_; }
-  // A number that increases with each start.
+  // Returns a number that increases with each start.
   uint64_t incarnation() const { return incarnation_; }
-  // True once run() is over, so that captured() and the log no longer change.
+  // Returns true once run() is over, so that captured() and the log no longer change.
   bool ended() const { return ended_.load(std::memory_order_acquire); }
-  // packets = the log's rows, if it was empty, + rows in rings + sum of dropped
+  // packets = the log's rows (if it was empty at the start) + rows in rings + sum of dropped
   CaptureTotals captured() const;
 
  private:
@@ -71,7 +71,7 @@ class HostNode {
   std::vector<std::unique_ptr<RowRing>> rings_;
   std::unique_ptr<HeaderCapture> capture_;
   std::unique_ptr<FeedReader> feed_;
-  uint64_t evicted_rows_ = 0;  // rows that earlier nodes took, and that this log does not have
+  uint64_t evicted_rows_ = 0;  // rows that earlier nodes took but this log lacks
   std::vector<std::thread> writers_;
   std::atomic<bool> stop_{false};
   std::atomic<bool> ended_{false};

@@ -13,7 +13,7 @@
 namespace tapline::multilog {
 namespace {
 
-// Returns the names in the peer's certificate: its subject's common name and DNS alternative names.
+// Returns the names in the peer's certificate: its subject's common name and its DNS alternative names.
 std::vector<std::string> names_of(const grpc::AuthContext& peer) {
   std::vector<std::string> names;
   for (const char* property : {GRPC_X509_CN_PROPERTY_NAME, GRPC_PEER_DNS_PROPERTY_NAME}) {
@@ -59,7 +59,7 @@ class CallCheck final : public grpc::AuthMetadataProcessor {
     return grpc::Status::OK;
   }
 
-  // Logs at most one line a second, so that strangers can't flood the log.
+  // Logs at most one line per second, so that unauthorised callers can't flood the log.
   void report(const std::string& reason) {
     const int64_t now_s =
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now().time_since_epoch()).count();

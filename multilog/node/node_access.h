@@ -1,8 +1,9 @@
-// Access control of the node. Callers are processes of the node's user on this machine (node_server) or clients over
-// TLS, which present a token, a certificate of the configured authorities and names, or both if both are configured.
+// The node's access control. Callers are processes of the node's user on this machine (node_server), or clients over
+// TLS that present a token, a certificate with one of the configured authorities and names, or both if both are
+// configured.
 //
-// A port that other machines can reach requires TLS and one of the two, since the node's responses contain other users'
-// packets.
+// A port that other machines can reach requires TLS and a token or certificate, since the node's responses contain
+// other users' packets.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>
@@ -19,18 +20,20 @@ namespace tapline::multilog {
 struct AccessConfig {
   std::string certificate;  // PEM files; empty: no TLS
   std::string key;
-  std::string tokens;     // a file with one token per line; empty: no token is required
-  std::string client_ca;  // PEM of the authorities of client certificates; empty: no certificate is required
-  std::vector<std::string> client_names;  // accepted names in client certificates; empty: all
+  std::string tokens;  // a file with one token per line; empty: no token is required
+  std::string
+      client_ca;  // PEM file of the authorities that sign client certificates; empty: no certificate is required
+  std::vector<std::string> client_names;  // accepted names in client certificates; empty: any name
 };
 
 // Receives a sentence for the operator. Thread-safe.
 using Warn = std::function<void(const std::string&)>;
 
-// Returns kUsage if the address requires files that are not set, or if one is set without those that it requires.
+// Returns kUsage if the address requires files that are not set, or if one file is set without the others that it
+// requires.
 Status validate_access(const AccessConfig& config, const std::string& listen);
 
-// Reads the files; `warn` is called for refused calls. REQUIRES: validate_access() found no error.
+// Reads the files; `warn` is called for each refused call. REQUIRES: validate_access() found no error.
 Status make_credentials(const AccessConfig& config, Warn warn, std::shared_ptr<grpc::ServerCredentials>* credentials);
 
 }  // namespace tapline::multilog

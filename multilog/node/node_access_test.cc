@@ -1,4 +1,4 @@
-// Tests which settings are allowed; NodeAccessTest (control-plane) shows with real nodes that a node obeys them.
+// Tests which settings are allowed. NodeAccessTest (control-plane) tests with real nodes that they are enforced.
 #include "multilog/node/node_access.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Tests the alerts of a node as its clients receive them.
+// Tests a node's alerts as its clients receive them.
 #include <vector>
 
 #include "multilog/node/node_client_fixture.h"
@@ -33,7 +33,7 @@ class NodeAlertsTest : public NodeClientTest {
     ASSERT_EQ(stub_->Remove(&context, request, &reply).error_message(), "");
   }
 
-  // Attaches and returns the alerts that arrive until nothing is sent for a while.
+  // Attaches, and returns the alerts that arrive until nothing is sent for a while.
   std::vector<v1::NodeAlert> alerts(const v1::AttachRequest& request) {
     grpc::ClientContext context;
     const auto reader = stub_->Attach(&context, request);

@@ -1,5 +1,4 @@
-// A node with a server on a socket file, which is called over gRPC as by its clients. Packets come from a bundled
-// capture.
+// A node with a server on a socket file, called over gRPC as clients do. Packets come from a bundled capture.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -37,7 +36,7 @@ class NodeClientTest : public ::testing::Test {
     unlink(address_.c_str() + 5);
   }
 
-  // Feeds the whole capture. Returns its number of packets.
+  // Feeds the whole capture to the node. Returns the number of packets.
   uint64_t capture() {
     FileSource source(FileSourceOptions{{kCapture}, false, [](const std::string&) {}, 0});
     EXPECT_TRUE(source.start().ok());

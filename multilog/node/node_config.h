@@ -15,20 +15,20 @@
 namespace tapline::multilog {
 
 struct NodeConfig : InputConfig {
-  // The directory into which a monitor writes headers; replaces an input.
+  // The directory to which a monitor writes headers; replaces an input.
   std::string headers_from;
 
-  // The part of the packets that is kept.
+  // Selection of the packets to keep.
   std::string filter;
   std::string sample = "1";
   uint32_t frame_bytes = HeaderLayout::kMaxFrameBytes;
   uint32_t telemetry_hops = 0;
   bool tap_names = false;
   std::string hash_key_file;
-  // The contents of the file, once it has been read.
+  // The contents of the key file, once it has been read.
   HashKeys hash_keys;
 
-  // Settings of the log.
+  // The log.
   std::string node = "local-0";
   uint32_t writers = 2;
   uint32_t memory_mib = 1024;
@@ -38,14 +38,14 @@ struct NodeConfig : InputConfig {
   uint32_t retain_mib = 0;
   uint32_t retain_s = 0;
 
-  // Settings of the server, and of access to it.
+  // The server, and access to it.
   std::string listen = "127.0.0.1:7400";
   AccessConfig access;
   MetricsConfig metrics;
   std::vector<std::string> clear;
   std::string status = "text";
 
-  // Settings of DPDK.
+  // DPDK.
   std::string hugepages = "auto";
   uint32_t packet_memory_mib = 64;
 };

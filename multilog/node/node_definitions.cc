@@ -1,4 +1,4 @@
-// Implements the definitions of a node, and its capture settings.
+// Implements a node's definitions and its capture settings.
 #include <functional>
 #include <set>
 #include <string>
@@ -15,7 +15,7 @@ Status NodeService::add_filter(const v1::Definition::Filter& filter) {
   const bool sees_all = filter.scope().nodes_size() == 0;
   for (const Tree::Aggregate& aggregate : aggregates_of(filter.condition())) {
     const std::string name = aggregate.name().substr(0, aggregate.name().rfind('.'));
-    // The error must not reveal that another owner's aggregate exists.
+    // The error must not reveal the existence of another owner's aggregate.
     if (!sees_all && !own.contains(name))
       return Status(Code::kInvalid, "unknown field '" + aggregate.name() + "'", aggregate.at());
   }

@@ -1,4 +1,4 @@
-// Finds the addresses that an expression admits: from its disjunctive normal form, a pair for each clause.
+// Finds the address ranges that an expression admits: one pair for each clause of its disjunctive normal form.
 #include "multilog/node/node_messages.h"
 #include "multilog/node/node_service.h"
 
@@ -26,7 +26,7 @@ bool is_of(const Leaf& leaf, const Schema& schema, const char* field) {
   return leaf.column == schema.find(field)->column;
 }
 
-// Adds the leaf's ranges of the address, or none if the leaf does not restrict it.
+// Adds the leaf's ranges for the address, or none if the leaf does not restrict the address.
 void add_ranges(const Leaf& leaf, const Schema& schema, const char* v4, const char* v6, Ranges* ranges) {
   if (leaf.kind == Leaf::Kind::kKeys && leaf.mask == ~uint64_t{0} && is_of(leaf, schema, v4)) {
     for (const KeyRange& range : leaf.ranges) add_range(network_order(range.low), network_order(range.high), ranges);

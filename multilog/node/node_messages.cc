@@ -50,7 +50,7 @@ grpc::Status to_grpc(const Status& status) {
 void fill(const Number& number, v1::NodeNumber* out) {
   if (!number.present) return;
   constexpr __int128 kMax = INT64_MAX, kMin = INT64_MIN;
-  // Sums are kept in 128 bits.
+  // Sums are kept in 128 bits and may exceed an int64.
   if (number.is_float || number.whole > kMax || number.whole < kMin) {
     out->set_real(number.as_double());
   } else {

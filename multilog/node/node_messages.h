@@ -18,7 +18,7 @@ bool has_trees(const Message& message) {
 }
 
 grpc::Status to_grpc(const Status& status);
-// Sets neither an integer nor a real number if the number is missing.
+// If the number is missing, sets neither an integer nor a real number.
 void fill(const Number& number, v1::NodeNumber* out);
 void fill(const AggregateValue& value, const Schema& schema, const std::vector<std::string>& group_by,
           v1::AggregateReply* reply);
@@ -27,7 +27,7 @@ QuerySpec spec_of(const v1::QueryRequest& request);
 // Returns kInvalid for an invalid severity.
 Result<TriggerSpec> spec_of(const v1::Definition::Trigger& trigger);
 AggregateSpec spec_of(const v1::Definition::StoredAggregate& aggregate);
-// Returns the definitions of a loaded log.
+// Returns a loaded log's definitions as messages.
 std::vector<v1::Definition> definitions_of(const MultiLog::Definitions& definitions);
 
 }  // namespace tapline::multilog

@@ -9,7 +9,7 @@
 
 namespace tapline::multilog {
 
-// The node outlives the result. May be called by any thread.
+// The node outlives the result, which may be used on any thread.
 std::unique_ptr<prometheus::Collectable> metrics_of(HostNode* node);
 
 }  // namespace tapline::multilog

@@ -9,10 +9,10 @@ namespace tapline::multilog {
 namespace {
 
 constexpr size_t kPieceBytes = size_t{64} << 10;
-// The message size that clients accept.
+// The maximum message size that clients accept.
 constexpr size_t kMaxReplyBytes = 4'000'000;
 
-// The maximum number of rows sorted by time.
+// The maximum number of rows that are sorted by time.
 constexpr uint64_t kMaxSorted = 200'000;
 
 // Calls take(row) for each row until it returns false, the limit is reached, or the client has disconnected.
@@ -49,7 +49,8 @@ class RowSender {
   v1::RowBatch batch_;
 };
 
-// Each writer's first rows, among which the earliest are found: a writer's rows are in the order of capture.
+// Each writer's first rows. They include the earliest rows of all, since each writer's rows are in the order of
+// capture.
 struct FirstRows {
   std::vector<uint8_t> bytes;
   std::vector<std::pair<uint64_t, size_t>> by_time;  // time, and position in `bytes`

@@ -18,10 +18,10 @@ namespace {
 using AsyncService = v1::MultiLogNode::AsyncService;
 using grpc::ServerContext;
 
-// Coordinators have two or three calls each, users one for each unanswered query.
+// Each coordinator has two or three active calls, and each user one per pending query.
 constexpr size_t kMaxCalls = 256;
 
-// The time that calls get which are active when the node ends.
+// How long active calls may continue after the node begins to stop.
 constexpr std::chrono::seconds kTimeout(1);
 
 grpc::Status too_many() {
@@ -29,7 +29,7 @@ grpc::Status too_many() {
           "the node already serves " + std::to_string(kMaxCalls) + " calls; try again when one has ended"};
 }
 
-// The work of the network thread once gRPC has completed an operation or failed.
+// The work that the network thread does once a gRPC operation has completed or failed.
 class Step {
  public:
   virtual ~Step() = default;
@@ -59,7 +59,7 @@ struct Calls {
   uint16_t own_users_port = 0;  // the port that refuses this host's other users; 0: there is none
 };
 
-// Returns the reason for a refusal; empty if the caller is authorised.
+// Returns the reason for a refusal, or nullopt if the caller is authorised.
 std::optional<grpc::Status> refusal_of(const Calls& calls, const ServerContext& context) {
   if (calls.own_users_port == 0 || is_own_user(context.peer(), calls.own_users_port)) return {};
   return grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
@@ -108,8 +108,8 @@ class UnaryCall {
   StepOf<UnaryCall> on_request_{this, &UnaryCall::on_request}, finished_{this, &UnaryCall::finished};
 };
 
-// A call with a stream of responses. Ends when it is finished and gRPC has reported the end of the call, in either
-// order.
+// A call with a stream of responses. Deletes itself once it has finished and gRPC has reported the end of the call, in
+// either order.
 template <typename Request, typename Reply>
 class StreamingCall final : public NodeStream<Reply> {
  public:
@@ -223,8 +223,8 @@ class SnapshotsCall {
       written_{this, &SnapshotsCall::written}, finished_{this, &SnapshotsCall::finished};
 };
 
-// Each object waits for one call of its kind, and creates its successor when the call has arrived. All end
-// automatically.
+// Each object waits for one call of its kind, creates its successor when the call has arrived, and deletes itself at
+// the end.
 void wait_for_calls(Calls* calls) {
   const auto unary = [calls]<typename Request, typename Reply>(
                          grpc::Status (NodeService::*answer)(const Request&, Reply*),
@@ -253,12 +253,12 @@ void wait_for_calls(Calls* calls) {
 
 }  // namespace
 
-// The network thread and the services that it runs.
+// The network thread, and the services that it runs.
 class NodeServer::Network {
  public:
   explicit Network(NodeService* service) : calls_(service) {}
 
-  // Returns null on failure. The server is destroyed before this object.
+  // Returns null on failure. The server must be destroyed before this object.
   std::unique_ptr<grpc::Server> listen(const std::string& address,
                                        const std::shared_ptr<grpc::ServerCredentials>& credentials, Callers callers) {
     grpc::ServerBuilder builder;
@@ -284,8 +284,8 @@ class NodeServer::Network {
     }
     drain();
   }
-  // Marks the end of new calls in the queue. REQUIRES: the server has been shut down, so that later events in the queue
-  // belong to active calls.
+  // Adds an event to the queue that marks the end of new calls. REQUIRES: the server has been shut down, so that later
+  // events in the queue belong to active calls.
   void takes_no_more() { no_more_calls_.Set(calls_.queue.get(), std::chrono::system_clock::now(), this); }
 
  private:

@@ -1,9 +1,10 @@
 // The node's gRPC server: one thread reads from and writes to the network, and handles the coordinators' snapshots
-// itself; every other call has a dedicated thread while it lasts.
+// itself; each other call runs on a separate thread (NodeWorkers).
 //
-// There is one network thread because two that wait for the same connections wake each other at every message: gRPC's
-// own thread pools needed three futexes and two rounds of epoll per message, and twice the CPU time. A snapshot freezes
-// the view of all nodes' readers until the last node has responded, so its responses wait for no thread.
+// There is only one network thread because two threads that wait for the same connections wake each other at every
+// message: gRPC's own thread pools needed three futex calls and two rounds of epoll per message, and twice the CPU
+// time. A snapshot freezes the view of all nodes' readers until the last node has responded, so its responses must not
+// wait for another thread.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -18,15 +19,15 @@ namespace tapline::multilog {
 
 class NodeServer {
  public:
-  // On a loopback TCP port without TLS, only the user identifies the caller.
+  // On a loopback TCP port without TLS, the caller can be identified only by its user.
   enum class Callers { kAll, kOwnUser };
 
-  // Returns null if the node can't listen on that address, or the credentials don't match each other.
+  // Returns null if the node can't listen on the address, or if the certificate and key don't match.
   static std::unique_ptr<NodeServer> listen(const std::string& address,
                                             const std::shared_ptr<grpc::ServerCredentials>& credentials,
                                             NodeService* service, Callers callers = Callers::kAll);
 
-  // Ends long-running calls soon and gives others a second; returns once all have ended.
+  // Ends long-running calls soon, and gives the others a second. Returns once all have ended.
   ~NodeServer();
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 using NodeServerTest = NodeClientTest;
 
-// A coordinator's stream: responses arrive in order; its freezes end with the stream.
+// On a coordinator's stream, responses arrive in order, and freezes end with the stream.
 TEST_F(NodeServerTest, SnapshotsOverOneStream) {
   capture();
   grpc::Status status;
@@ -73,8 +73,8 @@ class EndlessSource final : public PacketSource {
   std::atomic<int> left_;
 };
 
-// A client that stops reading a response of megabytes for a while blocks no other work: packets become rows, other
-// calls get responses, and finally the client has every row of its snapshot.
+// A client that stops reading a response of several megabytes for a while must block no other work: packets become
+// rows, other calls get responses, and finally the client has every row of its snapshot.
 TEST_F(NodeServerTest, ASlowClientOfAHugeResponse) {
   constexpr int kRows = 60'000;
   EndlessSource source(kRows);
@@ -102,7 +102,7 @@ TEST_F(NodeServerTest, ASlowClientOfAHugeResponse) {
   capture.join();
 }
 
-// A deadline that expires before the response is an error, and the node keeps running.
+// A deadline that expires before the response is an error, but the node keeps running.
 TEST_F(NodeServerTest, AnExpiredDeadline) {
   capture();
   grpc::ClientContext context;
@@ -126,7 +126,7 @@ TEST_F(NodeServerTest, AClientThatDisconnects) {
   EXPECT_GT(count_rows(request_for("")), 0u);
 }
 
-// There is no deadlock if an alert is delivered while its aggregate is being defined and other calls arrive.
+// There must be no deadlock if an alert is delivered while its aggregate is being defined and other calls arrive.
 TEST_F(NodeServerTest, AlertsDuringChangesOfDefinitions) {
   constexpr int kRounds = 100, kTriggers = 8;
   v1::Definition count, many;
@@ -173,7 +173,7 @@ TEST_F(NodeServerTest, AlertsDuringChangesOfDefinitions) {
   context.TryCancel();
 }
 
-// Callers that the server can't serve get an error; snapshots, which need no thread, continue.
+// Callers beyond the maximum get an error; snapshots, which need no thread, continue.
 TEST_F(NodeServerTest, MoreCallsThanTheMaximum) {
   constexpr int kMaxCalls = 256;
   v1::AttachRequest request;
@@ -212,7 +212,7 @@ TEST_F(NodeServerTest, MoreCallsThanTheMaximum) {
   EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
-// A node that stops during calls ends them, and does not wait for a slow one.
+// A node that stops during calls must end them, and must not wait for a slow one.
 TEST_F(NodeServerTest, EndsDuringActiveCalls) {
   capture();
   grpc::ClientContext attached, coordinator;

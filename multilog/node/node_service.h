@@ -1,5 +1,4 @@
-// Implements the node's calls (schema/multilog.proto) on node_server's threads: none of these threads ever touches the
-// packet path.
+// Implements the node's calls (schema/multilog.proto), on node_server's threads, none of which touches the packet path.
 #pragma once
 
 #include <chrono>
@@ -34,7 +33,7 @@ class NodeService final {
   grpc::Status explain(const v1::QueryRequest& request, v1::ExplainReply* reply);
   grpc::Status endpoints(const v1::EndpointsRequest& request, v1::EndpointsReply* reply);
 
-  // These two calls never wait.
+  // Both calls never wait.
   grpc::Status freeze(const v1::FreezeRequest& request, v1::FreezeReply* reply);
   grpc::Status unfreeze(const v1::UnfreezeRequest& request, v1::UnfreezeReply* reply);
 
@@ -51,18 +50,18 @@ class NodeService final {
   Result<Cursor> cursor_for(const v1::QueryRequest& request);
 
   HostNode* node_;
-  // Serialises define(), remove() and set_up_capture(). Taken before `mutex_`.
+  // Serialises define(), remove() and set_up_capture(). Must be locked before `mutex_`.
   std::mutex changing_;
-  // Guards the members below. The log is never called while it is held, because alerts come from a thread that holds
-  // locks of the log.
+  // Guards the members below. Must not be held while the log is called, because alerts come from a thread that holds
+  // the log's locks.
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;
-  // Each attached client receives from here at its own pace.
+  // Each attached client reads alerts from here at its own pace.
   KeptAlerts alerts_;
-  // The definitions, in order and as given; definitions of a loaded log come first.
+  // The definitions in order, as they were given; those of a loaded log come first.
   std::vector<v1::Definition> definitions_;
-  // The definition that is being added to the log, whose trigger may alert before the log has accepted it.
+  // The definition that is being added to the log; its trigger may alert before the log has accepted it.
   v1::Definition coming_;
 };
 

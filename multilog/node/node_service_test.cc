@@ -108,7 +108,7 @@ TEST_F(NodeServiceTest, AScopeIsAppliedAtTheNode) {
   const uint64_t within = count_rows(request_for("dst_port == 7000"));
   ASSERT_GT(within, 0u);
   ASSERT_LT(within, count_rows(request_for("")));
-  // The text is for nodes that do not accept trees.
+  // The text condition is for nodes that do not accept trees.
   v1::QueryRequest request = request_for("true");
   *request.mutable_scope() = tree_of(*node_, "dst_port == 7000");
   EXPECT_EQ(count_rows(request), within);
@@ -134,8 +134,8 @@ TEST_F(NodeServiceTest, AScopeIsAppliedAtTheNode) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-// Neither the value nor the existence of an aggregate can be learned: not by its name, by the name of its output, or by
-// an error.
+// Neither the value nor the existence of an aggregate may be revealed: not by its name, by the name of its output, or
+// by an error.
 TEST_F(NodeServiceTest, AScopedFilterNamesNoAggregates) {
   ASSERT_EQ(define(stored_sum("theirs")).error_message(), "");
   capture();
@@ -215,7 +215,7 @@ TEST_F(NodeServiceTest, PcapngHasEveryRow) {
   }
   EXPECT_TRUE(reader->Finish().ok());
   EXPECT_EQ(packets, count_rows(request_for("protocol == TCP")));
-  // An independent reader, which shares no code with the writer, reads the file.
+  // The file is read by an independent reader that shares no code with the writer.
   const std::string path = address_.substr(5) + ".pcapng";
   FILE* out = std::fopen(path.c_str(), "w");
   ASSERT_EQ(std::fwrite(file.data(), 1, file.size(), out), file.size());
@@ -320,7 +320,7 @@ TEST_F(NodeServiceTest, EndpointsOfAnExpression) {
             "10.0.0.1-10.0.0.1 > 10.0.0.2-10.0.0.2 ; 10.0.0.3-10.0.0.3 > ; ");
   EXPECT_EQ(request_for("src_ip6 == 2001:db8::1 && dst_ip6 in 2001:db8::/64"),
             "2001:db8::1-2001:db8::1 > 2001:db8::-2001:db8::ffff:ffff:ffff:ffff ; ");
-  // A wildcard or a negation of a wide field leaves the address unrestricted.
+  // A wildcard or a negation on a wide field leaves the address unrestricted.
   EXPECT_EQ(request_for("src_ip like 10.*.0.1"), "> ; ");
   EXPECT_EQ(request_for("src_ip6 != 2001:db8::1"), "> ; ");
   EXPECT_EQ(request_for("src_ip == 10.0.0.1 && src_ip == 10.0.0.2"), "");

@@ -1,5 +1,5 @@
-// The output of a call whose response consists of many messages. Independent of gRPC, so that a handler does not depend
-// on its threads.
+// The output of a call whose response consists of many messages. Independent of gRPC, so that handlers do not depend on
+// gRPC's threads.
 #pragma once
 
 namespace tapline::multilog {
@@ -12,10 +12,10 @@ class NodeStream {
   // Waits until more can be sent to the client. Returns false if the client has disconnected.
   virtual bool write(const Reply& reply) = 0;
 
-  // Writes a message that is sent together with the call's status. Nothing is written after it.
+  // Writes the last message, which is sent together with the call's status.
   virtual void write_last(Reply reply) = 0;
 
-  // True if the client has disconnected or its deadline has passed.
+  // Returns true if the client has disconnected or its deadline has passed.
   virtual bool is_cancelled() const = 0;
 };
 

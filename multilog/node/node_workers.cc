@@ -6,7 +6,7 @@
 namespace tapline::multilog {
 namespace {
 
-// Maximum number of threads that wait for the next call; creating one takes longer than most calls.
+// Maximum number of threads that wait for a call. They are kept because creating a thread takes longer than most calls.
 constexpr size_t kMaxIdle = 4;
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Turns an expression into the parts of a plan: its normal form, its times, and the lookups that indexes can serve.
+// Converts an expression to the parts of a plan: its normal form, its time range, and the look-ups that indexes can
+// serve.
 #include <algorithm>
 
 #include "conditions/expr/wide.h"

@@ -6,11 +6,12 @@
 namespace tapline::multilog {
 namespace {
 
-// The number of rows that are prefetched while one is checked.
+// How many rows ahead of the checked one are prefetched.
 constexpr size_t kPrefetchAhead = 12;
-// Reading an entry of a list of offsets takes 0.7 ns, an uncached row about 20.
+// Limit on the length ratio of a list to the offsets intersected with it: reading a list's entry takes 0.7 ns, checking
+// an uncached row about 20 ns.
 constexpr size_t kLongerList = 32;
-// The number of offsets per cache line, and the number that is prefetched in a long list.
+// The number of offsets per cache line, and how many offsets are prefetched ahead in a long list.
 constexpr uint32_t kLineOffsets = 32;
 constexpr uint32_t kOffsetsAhead = 512;
 constexpr uint32_t kBitWords = kMaxSegmentRows / 64;
@@ -26,7 +27,7 @@ bool may_hold(const Leaf& leaf, const Postings& postings) {
          });
 }
 
-// Visits the runs of offsets in the postings that satisfy the leaf: visit(first, last) of postings.offsets.
+// Calls visit(first, last) for each run of postings.offsets whose keys satisfy the leaf.
 template <typename Visit>
 void for_each_run(const Leaf& leaf, const Postings& postings, Visit&& visit) {
   if (leaf.mask == ~uint64_t{0}) {
@@ -43,7 +44,7 @@ void for_each_run(const Leaf& leaf, const Postings& postings, Visit&& visit) {
   }
 }
 
-// True if the run spans several keys, so that its offsets don't ascend throughout.
+// Returns true if the run belongs to a single key, so that its offsets ascend throughout.
 bool ascends(const Postings& postings, uint32_t begin, uint32_t end) {
   const uint32_t* after = std::upper_bound(postings.starts, postings.starts + postings.distinct + 1, begin);
   return *after >= end;
@@ -87,7 +88,7 @@ bool SegmentMatcher::choose(const Clause& clause, const Segment& segment) {
   for (const Leaf& leaf : clause) {
     const Postings* postings = usable(leaf, segment);
     if (postings == nullptr) continue;
-    // Ascending keys have no postings, but show where there are no matches.
+    // Columns with ascending keys have no postings, but their key range shows where there are no matches.
     if (postings->sorted && may_hold(leaf, *postings)) continue;
     uint64_t count = 0;
     if (!postings->sorted) for_each_run(leaf, *postings, [&](uint32_t begin, uint32_t end) { count += end - begin; });
@@ -195,7 +196,7 @@ bool SegmentMatcher::by_stored(Segment* segment, uint32_t begin, uint32_t end, s
   return true;
 }
 
-// Finds candidates first, then fetches only the zones with their rows.
+// Finds candidates first, then fetches only the zones that contain them.
 bool SegmentMatcher::candidates_of_archived(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out,
                                             std::shared_ptr<const uint8_t>* keep) {
   bits_.assign(kBitWords, 0);
@@ -220,7 +221,7 @@ bool SegmentMatcher::candidates_of_archived(Segment* segment, uint32_t begin, ui
 
 void SegmentMatcher::by_index(const Segment& segment, std::vector<uint16_t>* out) {
   const std::vector<Clause>& clauses = plan_->lookups;
-  if (clauses.size() == 1) return clause_offsets(segment, clauses[0], out);  // estimate() has made the choices
+  if (clauses.size() == 1) return clause_offsets(segment, clauses[0], out);  // estimate() has set choices_
   Bits all(kBitWords, 0);
   for (const Clause& clause : clauses) {
     choose(clause, segment);
@@ -230,7 +231,7 @@ void SegmentMatcher::by_index(const Segment& segment, std::vector<uint16_t>* out
   offsets_of(all, out);
 }
 
-// REQUIRES: choices_ has the choices of the clause.
+// REQUIRES: choices_ are those of the clause.
 void SegmentMatcher::clause_offsets(const Segment& segment, const Clause& clause, std::vector<uint16_t>* out) {
   out->clear();
   const Choice& driver = choices_[0];
@@ -245,14 +246,13 @@ void SegmentMatcher::clause_offsets(const Segment& segment, const Clause& clause
     offsets_of(bits_, out);
   }
   size_t done = 1;
-  // A list far longer than the remaining offsets costs more than checking their rows.
+  // Reading a list that is far longer than the remaining offsets costs more than checking their rows.
   while (done < choices_.size() && !out->empty() && choices_[done].count <= kLongerList * out->size())
     intersect_with(choices_[done++], out);
   if (done < clause.size()) verify(clause, done, segment.rows(), out);
 }
 
-// The remaining offsets are marked, and the other list is checked against the marks: the time depends on the two
-// lengths alone.
+// Marks the remaining offsets and checks the other list against the marks, so the time depends only on the two lengths.
 void SegmentMatcher::intersect_with(const Choice& choice, std::vector<uint16_t>* offsets) {
   uint32_t runs = 0, first = 0, last = 0;
   for_each_run(*choice.leaf, *choice.postings,
@@ -266,13 +266,13 @@ void SegmentMatcher::intersect_with(const Choice& choice, std::vector<uint16_t>*
   both_.resize(offsets->size() + 1);
   size_t kept = 0;
   for (uint32_t i = first; i < last; ++i) {
-    // The CPU's own prefetching ends with each page of 4 KiB.
+    // The CPU's own prefetching stops at the end of each 4 KiB page.
     if (i % kLineOffsets == 0) __builtin_prefetch(choice.postings->offsets + i + kOffsetsAhead);
     const uint16_t offset = choice.postings->offsets[i];
     both_[kept] = offset;
     kept += get(marks_, offset);
   }
-  // Many marks are cleared faster all at once than one by one.
+  // Clearing many marks all at once is faster than one by one.
   if (offsets->size() < kBitWords / 4) {
     for (const uint16_t offset : *offsets) marks_[offset / 64] = 0;
   } else {
@@ -282,7 +282,7 @@ void SegmentMatcher::intersect_with(const Choice& choice, std::vector<uint16_t>*
   offsets->swap(both_);
 }
 
-// Keeps those `offsets` whose rows satisfy the leaves not covered by the first `done` choices.
+// Keeps the `offsets` whose rows satisfy the leaves that the first `done` choices do not cover.
 void SegmentMatcher::verify(const Clause& clause, size_t done, const uint8_t* rows, std::vector<uint16_t>* offsets) {
   const auto shown = choices_.begin() + static_cast<ptrdiff_t>(done);
   rest_.clear();
@@ -358,8 +358,8 @@ void Cursor::count(SegmentMatcher::Way way) {
   statistics_.unreadable += way == SegmentMatcher::Way::kUnreadable;
 }
 
-// Half a dozen misses in a row per segment would take longer than its rows, so they are spread over the preceding
-// segments.
+// Half a dozen consecutive cache misses per segment would take longer than reading its rows, so the misses are spread
+// over the preceding segments.
 void Cursor::prefetch_segments(const Snapshot::View& view) const {
   const uint64_t size = view.log->segment_rows();
   const uint64_t filter = plan_->stored != nullptr ? plan_->stored->id : 0;
@@ -412,7 +412,7 @@ std::span<const uint8_t* const> Cursor::next() {
   const uint32_t row_bytes = plan_->schema.row_bytes();
   while (batch_.size() < kBatchRows) {
     if (next_ >= offsets_.size()) {
-      // Rows of an archived segment are freed when the next one is fetched.
+      // An archived segment's rows are freed when the next segment is fetched.
       if (!batch_.empty() && keep_ != nullptr) break;
       if (!next_segment(batch_.empty())) break;
       continue;

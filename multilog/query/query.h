@@ -1,6 +1,6 @@
 // Runs queries over a snapshot: streams the rows that satisfy an expression within a time range.
 //
-// Uses, in each segment, the cheapest of:
+// In each segment, uses the cheapest method:
 //   stored   the postings of a stored filter that is part of the query
 //   index    for each clause of the disjunctive normal form: the indexed comparison with the fewest rows, intersected
 //            with the other indexed ones; the rest is checked on the rows, and clauses are united as bits
@@ -23,19 +23,19 @@ namespace tapline::multilog {
 
 inline constexpr uint64_t kAllTime = ~uint64_t{0};
 
-// A compiled query. Immutable. Segments that a stored filter's postings do not cover are scanned for `expression`, the
-// complete condition.
+// A compiled query. Immutable. Segments that the stored filter's postings do not cover are scanned for `expression`,
+// the complete condition.
 struct QueryPlan {
   Schema schema;
   std::shared_ptr<const Expression> expression;
-  // The filter whose postings are part of the result, and the additional condition to check on its rows (null if there
-  // is none).
+  // The filter whose postings provide the rows, and the additional condition to check on these rows (null if there is
+  // none).
   std::shared_ptr<Filter> stored;
   std::shared_ptr<const Expression> residual;
   uint64_t time_low = 0, time_high = kAllTime;  // both inclusive
   // The normal form; unset if there are too many clauses.
   std::optional<std::vector<Clause>> clauses;
-  // The clauses for index lookups: comparisons of indexed fields of over 8 bytes are composed of their parts.
+  // The clauses for index look-ups: comparisons of indexed fields wider than 8 bytes are composed of the fields' parts.
   std::vector<Clause> lookups;
   std::vector<Index> indexes;
   Expression::Values values;
@@ -49,29 +49,29 @@ struct QueryPlan {
 Result<std::shared_ptr<QueryPlan>> make_plan(const Schema& schema, std::shared_ptr<const Expression> expression,
                                              uint64_t time_low, uint64_t time_high, std::vector<Index> indexes,
                                              Expression::Values values);
-// True if two normal forms are the same.
+// Returns true if the two normal forms are the same.
 bool same_clauses(const std::vector<Clause>& a, const std::vector<Clause>& b);
 
 struct QueryStatistics {
   uint64_t segments = 0, skipped = 0, by_filter = 0, by_index = 0, scanned = 0;
   uint64_t rows = 0;
-  // The number of segments that can't be read, whose rows are missing from the result.
+  // The number of segments that can't be read, so that their rows are missing from the result.
   uint64_t unreadable = 0;
 };
 
-// The matching rows of one segment. For one thread only.
+// Finds the matching rows of one segment. For one thread only.
 class SegmentMatcher {
  public:
   explicit SegmentMatcher(std::shared_ptr<const QueryPlan> plan);
 
   enum class Way : uint8_t { kSkip, kStored, kIndex, kScan, kUnreadable };
-  // Puts the ascending offsets of the segment's matching rows in [begin, end) into `out`, which is cleared first;
-  // `rows` is set to the rows' memory, which `keep` may own. `stored_from` is the offset where the stored filter began.
+  // Puts the ascending offsets of the segment's matching rows in [begin, end) into `out`, which is cleared first. Sets
+  // `rows` to the rows' memory, which `keep` may own. `stored_from` is the offset at which the stored filter began.
   Way match(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out, const uint8_t** rows,
             std::shared_ptr<const uint8_t>* keep);
-  // The method that match() would choose, and the approximate number of rows that it would check.
+  // Returns the method that match() would choose; `rows` is the approximate number of rows that it would check.
   Way estimate(const Segment* segment, uint32_t begin, uint32_t end, uint64_t* rows);
-  // Prefetches the offsets that match() will read of this segment.
+  // Prefetches this segment's offsets that match() will read.
   void prefetch_offsets(const Segment& segment) const;
 
  private:
@@ -101,7 +101,7 @@ class SegmentMatcher {
   // The marks, which are all 0 between calls.
   Bits marks_;
   std::vector<uint16_t> part_, both_;
-  // The choices of the clause examined last.
+  // The choices for the clause that was examined last.
   std::vector<Choice> choices_;
   std::vector<const Leaf*> rest_;
 };
@@ -112,10 +112,10 @@ class Cursor {
   Cursor(Snapshot snapshot, std::shared_ptr<const QueryPlan> plan);
 
   static constexpr size_t kBatchRows = 256;
-  // Returns the next rows, at most kBatchRows, which are already prefetched; empty at the end. Pointers are valid until
+  // Returns the next rows, at most kBatchRows, which are already prefetched; empty at the end. The span is valid until
   // the next call; pointers to rows in memory (not archived) are valid as long as the cursor lives.
   std::span<const uint8_t* const> next();
-  // The position of the i-th row of the last batch in its writer's log.
+  // Returns the writer in whose log the last batch's rows are. position(i) is the position there of the i-th row.
   uint32_t writer() const { return writer_; }
   uint64_t position(size_t i) const { return positions_[i]; }
 
@@ -123,7 +123,7 @@ class Cursor {
   const Snapshot& snapshot() const { return snapshot_; }
 
  private:
-  // Moves to the next segment of this writer, or of the next one if `may_change`. Returns false if there is none.
+  // Moves to the next segment of this writer or, if `may_change`, of the next writer. Returns false if there is none.
   bool next_segment(bool may_change);
   void prefetch_segments(const Snapshot::View& view) const;
   void count(SegmentMatcher::Way way);
@@ -147,7 +147,7 @@ class Cursor {
   QueryStatistics statistics_;
 };
 
-// The plan and its estimated cost, as readable text.
+// Returns the plan and its estimated cost, as readable text.
 std::string explain(const Snapshot& snapshot, std::shared_ptr<const QueryPlan> plan);
 
 }  // namespace tapline::multilog

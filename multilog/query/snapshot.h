@@ -1,5 +1,5 @@
-// A reader's view: the rows of each writer up to a tail, pinned so that no row is freed while it exists. Rows, indexes,
-// filters and aggregates read with the same snapshot show the same rows.
+// A reader's view: each writer's rows up to a tail, pinned so that no row is freed as long as the snapshot exists.
+// Rows, indexes, filters and aggregates that are read with the same snapshot show the same rows.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +25,9 @@ class Snapshot {
     for (const View& view : views_) rows += view.tail - view.first;
     return rows;
   }
-  // True if the tails come from a freeze.
+  // Returns true if the tails come from a freeze.
   bool frozen() const { return frozen_; }
-  // Limits the view to these tails, by writer number: rows after them, and other writers, are not visible.
+  // Limits the view to these tails, by writer number: later rows, and other writers, are not visible.
   void cut_to(std::span<const uint64_t> tails) {
     for (View& view : views_) {
       const uint32_t writer = view.log->number();

@@ -16,7 +16,7 @@ struct Header {
   char magic[8];
   uint64_t first;
   uint32_t rows, row_bytes, zones, indexes, schema_crc,
-      directory_crc;  // the last field: CRC of everything up to the data, with 0 in place of itself
+      directory_crc;  // the last field: CRC of everything up to the data, computed with 0 in this field
 };
 struct ZoneEntry {
   uint64_t low, high, at;
@@ -114,7 +114,7 @@ class ArchivedSegment final : public Segment {
   const std::shared_ptr<const MappedFile> file_;
 };
 
-// Sets postings that point into the file. Returns false if they are damaged.
+// Sets postings that point into the file. Returns false if the index is damaged.
 bool load_index(std::span<const uint8_t> file, const IndexEntry& entry, Postings* postings) {
   const bool known_width = entry.key_bytes == 1 || entry.key_bytes == 2 || entry.key_bytes == 4 || entry.key_bytes == 8;
   if (!known_width || entry.end > file.size() || entry.keys_at > entry.starts_at ||

@@ -1,6 +1,6 @@
-// Tests SIGKILL under load: a child process appends, and reports through a pipe which rows were promised to be durable.
-// It is killed at a random moment. The rows loaded afterwards must include the promised ones, and be a prefix of each
-// writer's rows. Ten kills per durability mode; MULTILOG_KILLS sets another number.
+// Tests SIGKILL under load. A child process appends, and reports through a pipe which rows are guaranteed to be
+// durable, until it is killed at a random moment. The rows loaded afterwards must include these rows, and be a prefix
+// of each writer's rows. There are ten kills per durability mode; MULTILOG_KILLS sets another number.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -60,7 +60,7 @@ Options options_for(const std::string& directory, Durability durability) {
   _exit(0);
 }
 
-// Runs a child for `ms`, then kills it. Returns the last promise for each writer.
+// Runs a child for `ms`, then kills it. Returns its last report for each writer.
 std::vector<uint64_t> run_and_kill(const std::string& directory, Durability durability, unsigned ms) {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);
@@ -74,7 +74,7 @@ std::vector<uint64_t> run_and_kill(const std::string& directory, Durability dura
   std::thread killer;
   Promise promise;
   while (read(ends[0], &promise, sizeof promise) == sizeof promise) {
-    // The time starts at the first promise, so that even a slow machine has rows to lose.
+    // The time starts at the first report, so that even a slow machine has rows to lose.
     if (!killer.joinable()) {
       killer = std::thread([child, ms] {
         usleep(ms * 1000);

@@ -1,4 +1,4 @@
-// Computes CRC-32C (Castagnoli) with the instruction of x86-64-v2.
+// Computes CRC-32C (Castagnoli) with the x86-64-v2 instruction.
 #pragma once
 
 #include <nmmintrin.h>

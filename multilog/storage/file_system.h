@@ -1,5 +1,5 @@
-// The file system operations that storage needs: they are few enough for a test to simulate a disk that fills, fails or
-// forgets (testing/forgetful_file_system.h).
+// The file system operations that storage needs. They are few, so a test can simulate a disk that fills up, fails or
+// loses unsynced data (testing/forgetful_file_system.h).
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ class File {
  public:
   virtual ~File() = default;
   virtual Status append(const void* data, size_t bytes) = 0;
-  // Makes the appended data durable. After an error, nothing may be assumed about the file.
+  // Makes the appended data durable. After an error, the file's contents are undefined.
   virtual Status sync() = 0;
 };
 
-// A whole file, mapped; valid as long as the object lives, even if the file is removed.
+// A whole file, mapped into memory; valid as long as the object lives, even if the file is removed.
 class MappedFile {
  public:
   virtual ~MappedFile() = default;
@@ -46,7 +46,7 @@ class FileSystem {
 
 FileSystem* posix_file_system();
 
-// Creates a file with the bytes atomically: it is written under another name, synced and renamed.
+// Creates a file with these bytes atomically: writes it under another name, syncs it and renames it.
 Status write_all(FileSystem* files, const std::string& directory, const std::string& name,
                  std::span<const uint8_t> bytes);
 

@@ -15,7 +15,7 @@ constexpr uint64_t kFrameRows = 8192;
 
 struct Frame {
   uint32_t magic;
-  uint32_t crc;  // checksum of the rest of the frame and its rows
+  uint32_t crc;  // checksum of the frame's remaining fields and its rows
   uint64_t first;
   uint32_t rows;
   uint32_t row_bytes;
@@ -193,7 +193,7 @@ void Storage::set_indexes(LoadedArchive* loaded_archive, const std::vector<Index
   }
 }
 
-// Removes segments, the oldest first, while they are too old or `bytes_over` bytes have not been freed yet.
+// Removes segments, oldest first, as long as they are too old or `bytes_over` bytes have not been freed yet.
 Result<uint64_t> Storage::retain(WriterLog* log, uint64_t newest_time, uint64_t bytes_over) {
   PerWriter& own_writer = writers_[log->number()];
   uint64_t removed = 0, freed = 0;
@@ -228,7 +228,7 @@ void Storage::load(const Loader& loader, RecoveryReport* report) {
     if (!parse_name(name, &writer, &segment, &suffix)) continue;
     if (suffix == "seg") writers[writer].first.push_back(segment);
     if (suffix == "wal") writers[writer].second.push_back(segment);
-    // Rows in a file that was not renamed into place were never promised.
+    // No rows in a file that was not renamed into place were guaranteed to be durable.
     if (suffix == "seg.new" || suffix == "wal.new") (void)files_->remove(path(name)).ok();
     if (suffix == "seg" || suffix == "wal") last = std::max(last, writer + 1);
   }
@@ -253,7 +253,7 @@ void Storage::load_writer(uint32_t writer, const std::vector<uint64_t>& archives
   for (; next < archived_end; ++next) {
     const uint64_t first = next * segment_rows_;
     if (std::binary_search(archives.begin(), archives.end(), next) && load_segment(log, next, loader, report)) continue;
-    // A journal may have outlived its conversion into an archive.
+    // A journal may still exist after its segment was archived.
     if (std::binary_search(journals.begin(), journals.end(), next)) {
       const uint64_t rows = load_journal(log, next, first, loader, report);
       report->lost_rows += segment_rows_ - rows;
@@ -273,7 +273,7 @@ void Storage::load_writer(uint32_t writer, const std::vector<uint64_t>& archives
     report->journal_rows += rows;
     if (rows < segment_rows_) break;
   }
-  // Rows after a gap in the journal are not a prefix, so they are set aside and not used.
+  // Rows after a gap in the journal are not part of the prefix, so they are set aside and not used.
   for (const uint64_t journal : journals) {
     if (journal <= next) continue;
     report->problems.push_back({Code::kCorrupt, name_of(writer, journal, "wal") + " follows a gap; set aside"});
@@ -319,7 +319,7 @@ uint64_t Storage::load_journal(WriterLog* log, uint64_t segment, uint64_t positi
                        frame.rows <= kFrameRows && frame.first == position &&
                        bytes <= data.size() - offset - sizeof frame &&
                        crc_of(frame, data.data() + offset + sizeof frame) == frame.crc;
-    // A crash leaves a torn end. The data after it were never promised.
+    // A crash leaves a torn end. The data after it were never guaranteed to be durable.
     if (!sound) {
       if (position == begin || data.size() - offset >= sizeof frame + bytes)
         report->problems.push_back({Code::kCorrupt, name + " is damaged at byte " + std::to_string(offset)});
