@@ -4,12 +4,13 @@
 //   w3-00000012.wal      rows of segment 12 of writer 3, in frames: | magic | crc | first position | rows | bytes… |
 //   w3-00000011.seg      an archived segment (storage/archive.h); its journal is gone
 //
-// The guarantees of each mode after SIGKILL or a power cut, in addition to a prefix of each writer's rows in order:
-//   memory         nothing but archived segments
+// After SIGKILL or a power cut, the rows are a prefix of each writer's rows, in order. In addition, each mode
+// guarantees:
+//   memory         only archived segments
 //   interval       every row published at least `interval_ns` (plus one sync) earlier
 //   group commit   every row for which commit() returned ok; commits that wait at the same time share a sync
-// A journal is written under another name, synced, and only then renamed into place, so one valid copy of the promised
-// rows exists at all times. After a failed sync, the file is abandoned and rewritten from memory. Functions are
+// A journal is written under another name, synced, and only then renamed into place, so a valid copy of the guaranteed
+// rows exists at all times. After a failed sync, the file is abandoned and rewritten from memory. The functions must be
 // called by one thread at a time (MultiLog's maintenance lock).
 #pragma once
 
@@ -33,21 +34,21 @@ struct StorageOptions {
   std::string directory;
   Durability durability = Durability::kInterval;
   uint64_t interval_ns = 100000000;
-  // Archived segments beyond these limits are removed, oldest first; 0: no limit. Age is event time, relative to the
+  // Archived segments beyond these limits are removed, oldest first; 0: no limit. Age is in event time, relative to the
   // newest row.
   uint64_t retain_bytes = 0;
   uint64_t retain_ns = 0;
   // The zstd level for archived segments.
   int compression_level = 1;
-  // The bytes of decompressed rows that are cached for further queries.
+  // The size of the cache for decompressed rows.
   size_t cache_bytes = size_t{64} << 20;
-  FileSystem* files = nullptr;  // null: the real one
+  FileSystem* files = nullptr;  // null: the real file system
 };
 
 struct RecoveryReport {
   uint64_t rows = 0, segments = 0;
   uint64_t journal_rows = 0;
-  // The number of rows lost to damage, as far as gaps between positions show.
+  // The number of rows lost to damage, as far as gaps between positions reveal it.
   uint64_t lost_rows = 0;
   // One entry for each file or definition that could not be used; all others were loaded.
   std::vector<Status> problems;
@@ -57,24 +58,24 @@ class Storage {
  public:
   Storage(const StorageOptions& options, const Schema& schema, uint32_t segment_rows);
 
-  // Creates the directory; checks that existing files have this schema.
+  // Creates the directory, and checks that existing files have this schema.
   Status open();
   Result<std::string> read_catalogue();
   Status write_catalogue(const std::string& text);
 
   struct Loader {
     std::function<WriterLog*(uint32_t writer, uint64_t first)> add_log;
-    // Passes the journal's rows through the writer's whole pipeline, so that filters and aggregates also have them.
+    // Passes the journal's rows through the writer's whole pipeline, so that filters and aggregates include them.
     std::function<Status(WriterLog* log, const uint8_t* rows, uint64_t count)> append;
     std::function<std::vector<Index>()> indexes;
   };
   void load(const Loader& loader, RecoveryReport* report);
 
-  // Makes published rows durable. On an error, no durable row is lost, and the next call tries again.
+  // Makes published rows durable. An error affects no row that is already durable, and the next call retries.
   Status flush(const WriterLog& log);
-  // Writes a complete segment's archive; later readers use it, and the segment's memory is freed.
+  // Writes a complete segment's archive. Later readers use the archive, and the segment's memory is freed.
   Status archive(WriterLog* log, Segment* segment, const std::vector<Index>& indexes);
-  // Removes segments beyond the limits of retention. Returns the number of rows removed.
+  // Removes segments beyond the retention limits. Returns the number of rows removed.
   Result<uint64_t> retain(WriterLog* log, uint64_t newest_time, uint64_t total_bytes_over);
   uint64_t archived_bytes() const { return archived_bytes_; }
 
@@ -90,7 +91,7 @@ class Storage {
     uint64_t written = 0;   // position up to which rows are in the file
     bool in_place = false;  // the file has its final name
     uint64_t archived_to = 0;
-    std::vector<std::pair<uint64_t, uint64_t>> archives;  // segment number, bytes; ascending
+    std::vector<std::pair<uint64_t, uint64_t>> archives;  // segment number and bytes, ascending
   };
   std::string name_of(uint32_t writer, uint64_t segment, const char* suffix) const;
   std::string path(const std::string& name) const { return options_.directory + "/" + name; }
@@ -101,7 +102,7 @@ class Storage {
   void load_writer(uint32_t writer, const std::vector<uint64_t>& archives, const std::vector<uint64_t>& journals,
                    const Loader& loader, RecoveryReport* report);
   bool load_segment(WriterLog* log, uint64_t segment, const Loader& loader, RecoveryReport* report);
-  // Loads rows from the journal of a segment, continuing at `position`.
+  // Loads rows from a segment's journal, continuing at `position`.
   uint64_t load_journal(WriterLog* log, uint64_t segment, uint64_t position, const Loader& loader,
                         RecoveryReport* report);
   static void set_indexes(LoadedArchive* loaded_archive, const std::vector<Index>& indexes);

@@ -1,4 +1,5 @@
-// Tests durability on a disk that forgets (power cuts), fills and fails; archived segments, damage and retention.
+// Tests durability on a disk that loses unsynced data (power cuts), fills up and fails; archived segments, damage and
+// retention.
 #include "multilog/storage/storage.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +43,7 @@ class StorageTest : public testing::Test {
     ASSERT_TRUE(log->maintain().ok());
     ASSERT_EQ(writer->append(bytes_of(rows.data() + accepted), count - accepted).accepted, count - accepted);
   }
-  // Checks that the rows of all writers are exactly those appended, in order, starting with the first one kept. Returns
+  // Expects the rows of all writers to be exactly those appended, in order, starting with the first one kept. Returns
   // the number of unreadable rows.
   static uint64_t check_rows(const MultiLog& log) {
     auto cursor = log.query({});
@@ -70,7 +71,8 @@ class PowerCuts : public StorageTest, public testing::WithParamInterface<uint32_
   PowerCuts() : StorageTest(GetParam()) {}
 };
 
-// Appends, commits, archives and loses power repeatedly; each time at least the committed rows exist, as a prefix.
+// Appends, commits, archives and loses power repeatedly. Each time, at least the committed rows must still exist, as a
+// prefix.
 TEST_P(PowerCuts, LoseNoCommittedRow) {
   std::mt19937 random(GetParam() * 7919);
   std::vector<uint64_t> committed(2, 0);
@@ -99,7 +101,7 @@ TEST_P(PowerCuts, LoseNoCommittedRow) {
       committed[writer->number()] = writer->tail();
     }
     files_.crash();
-    // Later writes of the dying process have no effect: the files are as they were at the power cut.
+    // Later writes by the dying process have no effect: the files are as they were at the power cut.
     const ForgetfulFileSystem::State at_the_cut = files_.save();
     log.reset();
     files_.restore(at_the_cut);
@@ -181,8 +183,8 @@ TEST_F(StorageTest, ADamagedSegmentIsNamedAndTheRestStaysReadable) {
   }
   ASSERT_TRUE(log->close().ok());
   log.reset();
-  ASSERT_TRUE(files_.spoil("w0-00000002.seg", 20));   // its header
-  ASSERT_TRUE(files_.spoil("w0-00000004.seg", 600));  // its rows
+  ASSERT_TRUE(files_.spoil("w0-00000002.seg", 20));   // in the segment's header
+  ASSERT_TRUE(files_.spoil("w0-00000004.seg", 600));  // in the segment's rows
   log = open(Durability::kInterval, 64);
   ASSERT_EQ(log->recovery().problems.size(), 1u);
   EXPECT_EQ(log->recovery().problems[0].to_string(), "corrupt: w0-00000002.seg has a damaged header");

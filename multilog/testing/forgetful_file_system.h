@@ -1,9 +1,9 @@
-// A disk in memory that forgets unsynced data, fills up, or fails. It simulates the effects of a power cut, which
-// SIGKILL does not have.
+// A disk in memory that loses unsynced data, fills up, or fails. It simulates the effects of a power cut, which SIGKILL
+// does not have.
 //
 // A file's bytes are durable up to the last sync(); names are durable up to the last sync_directory(). crash() keeps
-// the durable bytes of each file and a random part of the rest, possibly with a byte corrupted, and either state of the
-// directory.
+// the durable bytes of each file and a random part of the rest, possibly with one byte corrupted, and either the
+// durable or the current state of the directory.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class ForgetfulFileSystem final : public FileSystem {
     return false;
   }
 
-  // Leaves the state that a machine finds after a power cut.
+  // Changes the files to the state in which a machine finds them after a power cut.
   void crash() {
     const std::lock_guard lock(mutex_);
     if (random_() % 2 == 0) names_ = durable_names_;
@@ -51,8 +51,8 @@ class ForgetfulFileSystem final : public FileSystem {
     failing_syncs_ = 0;
   }
 
-  // Saves and restores the files, which undoes the effects of a process that outlives the simulated crash of its
-  // machine.
+  // Saves the files, to restore them later. This undoes the effects of a process that outlives the simulated crash of
+  // its machine.
   using State = std::map<std::string, std::vector<uint8_t>>;
   State save() {
     const std::lock_guard lock(mutex_);

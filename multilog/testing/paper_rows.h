@@ -1,6 +1,5 @@
-// The rows of Confluo's evaluation (§5.1): 54 bytes, addresses of a /24, ten common ports; and a generator that can
-// recreate every row from its number. This header is C++17 and includes no other header of this project, for
-// bench/confluo.
+// The rows of Confluo's evaluation (§5.1): 54 bytes, addresses from a /24, ten common ports. The generator can recreate
+// every row from its number. This header is C++17 and includes no other header of this project, for bench/confluo.
 #pragma once
 
 #include <cstdint>

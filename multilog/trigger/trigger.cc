@@ -11,7 +11,8 @@ constexpr size_t kRememberedAlerts = 64;
 
 Schema empty_schema() { return *Schema::make({{.name = "time_of_no_row", .type = FieldType::kTime}}); }
 
-// Compares one output with a constant. This covers nearly every condition and avoids walking the tree.
+// A condition that compares one output with a constant. Nearly all conditions do, and testing them this way avoids
+// walking the tree.
 struct SimpleCondition {
   bool simple = false;
   uint32_t output = 0;
@@ -68,15 +69,15 @@ struct TriggerEngine::Trigger {
 };
 
 // Triggers on one aggregate with the same window and period. The windows to evaluate are computed once for all of them.
-// A test reads only its entry of `conditions`, which is contiguous, since each of a thousand objects on the heap would
-// cost a cache miss every millisecond.
+// A test reads only the trigger's entry in `conditions`, which is contiguous: a thousand objects on the heap would cost
+// a thousand cache misses every millisecond.
 struct TriggerEngine::Group {
   uint32_t buckets = 1;
   bool early = false;
   uint64_t period_ns = 0, due_ns = 0;
-  // Touched buckets that have yet to be evaluated, and those that have left the ring.
+  // Touched buckets that are not evaluated yet, and touched buckets that have left the ring.
   Pending pending, old;
-  uint64_t completed = 0;  // windows that end in buckets below this were tested after their end; 0: none yet
+  uint64_t completed = 0;  // windows that end in buckets below this one were tested after their end; 0: none so far
   std::vector<SimpleCondition> conditions;
   std::vector<std::unique_ptr<Trigger>> triggers;  // in the order of `conditions`
 };
@@ -84,7 +85,7 @@ struct TriggerEngine::Group {
 struct TriggerEngine::Window {
   uint64_t end = 0;  // the window's last bucket
   uint32_t buckets = 0;
-  bool known = false;  // false if the writer is ahead: try later
+  bool known = false;  // false if a writer is ahead of the snapshot, so the window must be evaluated later
   std::vector<Number> outputs;
   std::vector<tapline::multilog::Group> groups;
 };
@@ -93,7 +94,7 @@ struct TriggerEngine::Watch {
   std::shared_ptr<Aggregate> aggregate;
   std::vector<Group> groups;
   std::vector<Window> cache;  // valid for one evaluation
-  uint64_t newest = 0;        // bucket of the newest time seen by any writer of the snapshot, plus 1
+  uint64_t newest = 0;        // 1 + the bucket of the latest time that any of the snapshot's writers has seen
 };
 
 TriggerEngine::TriggerEngine(Log log, std::function<void(const Alert&)> push)
@@ -195,8 +196,7 @@ TriggerStatistics TriggerEngine::statistics() {
 uint64_t TriggerEngine::evaluate(uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
   if (now_ns < next_due_ || watches_.empty()) return next_due_ = watches_.empty() ? ~uint64_t{0} : next_due_;
-  // The list of touched buckets is read before the snapshot, so buckets that are missing from the list will be in the
-  // next one.
+  // The touched buckets are taken before the snapshot, so a bucket that is touched later is in the next evaluation.
   for (auto& watch : watches_) collect(watch.get());
   const Snapshot snapshot = log_.snapshot();
   uint64_t newest_time = 0;
@@ -209,7 +209,7 @@ uint64_t TriggerEngine::evaluate(uint64_t now_ns) {
     for (Group& group : watch->groups) {
       if (now_ns >= group.due_ns) {
         evaluate_group(snapshot, watch.get(), &group);
-        // Evaluations are aligned to multiples of the period, so that a late one doesn't shift the next.
+        // Evaluations are aligned to multiples of the period, so that a late evaluation does not delay the next one.
         group.due_ns = (now_ns / group.period_ns + 1) * group.period_ns;
       }
       next_due_ = std::min(next_due_, group.due_ns);
@@ -303,7 +303,7 @@ bool TriggerEngine::merge_buckets(const Snapshot& snapshot, const Watch& watch, 
 const TriggerEngine::Window* TriggerEngine::value(const Snapshot& snapshot, Watch* watch, uint64_t end,
                                                   uint32_t buckets, bool fold) {
   for (const Window& window : watch->cache) {
-    // If a writer is ahead of a window, its value is in the log instead of the buckets.
+    // If a writer is ahead of the snapshot, the window's value is computed from the log instead of the buckets.
     if (window.end == end && window.buckets == buckets && (window.known || !fold)) return &window;
   }
   ++statistics_.windows;

@@ -1,10 +1,10 @@
 // Triggers: conditions on the value of an aggregate over a window of event time.
 //
-// A window is a whole number of the aggregate's buckets and slides by one bucket. The period of a trigger's evaluation
-// (wall clock) is independent of the window. Conditions that stay true once they are true while a window fills (> and
-// >=) are tested as rows arrive; others (< <= == !=) once event time has passed the window's end. Rows that are late or
-// replayed cause their windows to be tested again, regardless of age: from the buckets or, if these are gone, from the
-// log.
+// A window is a whole number of the aggregate's buckets and slides by one bucket. A trigger's evaluation period (wall
+// clock) is independent of the window. Conditions that stay true while a window fills once they are true (> and >=) are
+// tested as rows arrive; others (< <= == !=) once event time has passed the window's end. Rows that are late or
+// replayed cause their windows to be tested again, regardless of age: from the buckets or, if these have been evicted,
+// from the log.
 #pragma once
 
 #include <algorithm>
@@ -30,12 +30,12 @@ struct TriggerSpec {
   std::string aggregate;
   // A condition over the aggregate's outputs: "SUM > 1GB", "P99 >= 10ms && COUNT > 5".
   std::string condition;
-  // Rounded up to whole buckets; 0 means one bucket.
+  // Rounded up to whole buckets; 0: one bucket.
   uint64_t window_ns = 0;
   uint64_t period_ns = 1000000;
   Severity severity = Severity::kWarning;
-  // Suppresses a second alert (of the same group) for windows that end within this event time after a window with an
-  // alert; 0 means the length of a window.
+  // Suppresses another alert (for the same group) for windows that end within this event time after a window with an
+  // alert; 0: the length of a window.
   uint64_t cooldown_ns = 0;
 };
 
@@ -44,10 +44,10 @@ struct Alert {
   Severity severity = Severity::kWarning;
   // The window in event time, [begin, end).
   uint64_t window_begin_ns = 0, window_end_ns = 0;
-  // The aggregate's outputs, and the group's keys if it has groups.
+  // The aggregate's outputs, and the group's keys if the aggregate is grouped.
   std::vector<Number> values;
   std::vector<uint64_t> group;
-  // True if event time was more than one window length past the window's end when the alert was raised.
+  // True if, when the alert was raised, event time was more than one window length past the window's end.
   bool late = false;
 };
 
@@ -58,14 +58,14 @@ struct TriggerStatistics {
   uint64_t suppressed = 0;  // alerts suppressed by cooldown
 };
 
-// One thread evaluates; any thread adds, removes and reads statistics.
+// One thread evaluates; any thread may add and remove triggers and read statistics.
 class TriggerEngine {
  public:
   struct Log {
     std::function<Snapshot()> snapshot;
-    // Computes the state of an aggregate over [begin, end) of event time, from the rows of the snapshot.
+    // Computes an aggregate's state over [begin, end) of event time, from the snapshot's rows.
     std::function<std::vector<uint64_t>(const Snapshot&, const Aggregate&, uint64_t begin, uint64_t end)> fold;
-    // Returns the smallest time, at least `time`, that a row may have.
+    // Returns the earliest time, at least `time`, that a row may have.
     std::function<uint64_t(const Snapshot&, uint64_t time)> next_time;
   };
   TriggerEngine(Log log, std::function<void(const Alert&)> push);
@@ -75,7 +75,7 @@ class TriggerEngine {
   Status remove(const std::string& name);
   bool uses(const std::string& aggregate);
   std::vector<TriggerSpec> list();
-  // Evaluates every trigger that is due at `now_ns` (wall clock). Returns the time when the next one is due.
+  // Evaluates every trigger that is due at `now_ns` (wall clock). Returns the time at which the next trigger is due.
   uint64_t evaluate(uint64_t now_ns);
   TriggerStatistics statistics();
 

@@ -1,4 +1,4 @@
-// The accounting of one query in one lane: its input, its output, and the reasons for the difference.
+// A query's accounting in one lane: its input, its output, and the reasons for the difference.
 //
 //   packets_in = packets_out + sum of dropped of unit packets
 //   tuples_in  = tuples_out  + sum of dropped of unit tuples
@@ -22,29 +22,29 @@ std::string_view name_of(DropUnit unit);  // "packets", "tuples", "stream_bytes"
 
 // The monitor's own reasons. Those of decode() and of the parsers follow them.
 enum class Drop : uint8_t {
-  kUnsampled,         // packets of flows that sampling left out
+  kUnsampled,         // packets of flows that sampling excluded
   kNicMissed,         // the port had no free descriptor
   kNicNoBuffer,       // the driver had no buffer for it
   kKernelMissed,      // the kernel's ring of a packet socket was full
-  kCaptureTruncated,  // the packet that was cut off by the end of a capture file
-  kCaptureCorrupt,    // the packet at a damaged position of a capture file
+  kCaptureTruncated,  // the packet that the end of a capture file truncated
+  kCaptureCorrupt,    // the packet at a damaged position in a capture file
   kQueueFull,         // tuples of batches for which the producer's queue had no room
   kDeliveryFailed,    // tuples of batches that the broker never acknowledged
   kWorkerRingFull,    // packets for which a parsing thread was too slow
   kOutputFull,        // tuples for which a slow reader of standard output left no room
-  kRateFell,          // tuples of flows that a lower sampling rate left out after they had begun
-  kDuplicate,         // packets that were already seen, if duplicates are dropped
-  // These were lost when the process died, and are reported by the next one.
-  kMonitorRestarted,        // packets not completely parsed, and packets that arrived while no process captured
-  kMonitorRestartedTuples,  // tuples of batches that were not sent, or not acknowledged
+  kRateFell,          // tuples of flows that a lower sampling rate excluded after they had begun
+  kDuplicate,         // packets that had already been seen, if duplicates are dropped
+  // Lost when the process died, and reported by the next one.
+  kMonitorRestarted,        // packets not completely parsed, or that arrived while no process captured
+  kMonitorRestartedTuples,  // tuples in batches that were not sent, or not acknowledged
   kMonitorRestartedFlows,   // connections that were followed
-  kNoCredit,                // packets that arrived while this monitor had no credit of LIMIT Np, before it got more
-  kMirrorLost,              // packets that a switch reports as copied to this monitor and that never arrived
+  kNoCredit,    // packets that arrived while this monitor had no credit of LIMIT Np, before it was granted more
+  kMirrorLost,  // packets that a switch copied to this monitor, according to its counters, but that never arrived
 };
 inline constexpr int kOwnDrops = 17;
 inline constexpr int kDropReasons = kOwnDrops + kDecodeOutcomes + kLossReasons;
 
-// The index of a reason among all kDropReasons.
+// Returns the reason's index among all kDropReasons.
 constexpr int index_of(Drop drop) { return static_cast<int>(drop); }
 constexpr int index_of(DecodeOutcome outcome) { return kOwnDrops + static_cast<int>(outcome); }
 constexpr int index_of(LossReason reason) { return kOwnDrops + kDecodeOutcomes + static_cast<int>(reason); }
@@ -62,11 +62,11 @@ struct Accounting {
   uint64_t bytes_in = 0;
   uint64_t tuples_in = 0;
   uint64_t tuples_out = 0;
-  // Packets of packets_out whose time is that of the poll. Counted for queries that measure queues.
+  // Those of packets_out whose time is the time of a poll. Counted for queries that measure queues.
   uint64_t packets_polled = 0;
   std::array<uint64_t, kDropReasons> dropped = {};
 
-  // Counts packets that were lost before the query could be matched.
+  // Counts packets that were lost before the query's match was known.
   void lose_packets(int reason, uint64_t count) {
     packets_in += count;
     dropped[reason] += count;
@@ -97,20 +97,21 @@ struct LaneAccounting {
   uint64_t matched = 0;    // wanted by at least one query that had not ended
   uint64_t unmatched = 0;  // decoded, but no query wanted them
   std::array<uint64_t, kDecodeOutcomes> undecodable = {};
-  // Lost before they were seen, or dropped as duplicates, by Drop.
+  // Packets lost before they were seen, or dropped as duplicates, by Drop.
   std::array<uint64_t, kOwnDrops> lost = {};
   uint64_t merged = 0;  // fragments beyond the first of each datagram, which counts as one packet
   uint64_t held = 0;    // fragments whose datagram is not complete yet
-  // Packets that an earlier tap had shown. They count once, and go only to parsers that ask for all views.
+  // Packets that an earlier tap had shown. They are counted once, and passed only to parsers that ask for all views.
   uint64_t repeated = 0;
-  // Packets that were forgotten before all taps could show them again. The same number may have been counted twice.
+  // Packets that were forgotten before all taps could show them again. Up to this number of packets may have been
+  // counted twice.
   uint64_t forgotten_views = 0;
 
   bool balanced() const;
   LaneAccounting& operator+=(const LaneAccounting& other);
 };
 
-// One lane's accounting of the packets of one tap.
+// One lane's accounting of one tap's packets.
 //
 //   received = passed + repeated + sum of undecodable + sum of lost
 struct TapAccounting {
@@ -118,10 +119,10 @@ struct TapAccounting {
   uint64_t received_bytes = 0;
   uint64_t passed = 0;    // packets passed to the queries' match or to the reassembly of fragments
   uint64_t repeated = 0;  // packets that an earlier tap had shown
-  // For frames only: a datagram that its fragments make undecodable is counted by the lane.
+  // Only frames: the lane counts a datagram whose fragments make it undecodable.
   std::array<uint64_t, kDecodeOutcomes> undecodable = {};
   std::array<uint64_t, kOwnDrops> lost = {};
-  uint64_t late = 0;  // received packets that arrived after one with a later time
+  uint64_t late = 0;  // received packets that arrived after a packet with a later time
 
   bool balanced() const;
   TapAccounting& operator+=(const TapAccounting& other);

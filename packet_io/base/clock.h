@@ -14,9 +14,9 @@ inline int64_t read_clock(clockid_t id) {
   return now.tv_sec * kNsPerSecond + now.tv_nsec;
 }
 
-// The clock for timeouts and pacing.
+// Returns the time for timeouts and pacing.
 inline int64_t monotonic_ns() { return read_clock(CLOCK_MONOTONIC); }
-// The time since the epoch, which is packet time in live captures.
+// Returns the time since the epoch, which is packet time in live captures.
 inline int64_t wall_ns() { return read_clock(CLOCK_REALTIME); }
 inline int64_t thread_cpu_ns() { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 

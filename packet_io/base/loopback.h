@@ -9,16 +9,16 @@
 
 namespace tapline {
 
-// True for HOST:PORT on loopback, or a socket file (unix:PATH). Checks only the text, since the address of another name
-// may change.
+// Returns true for HOST:PORT on loopback, or a socket file (unix:PATH). Checks only the text, since the address of any
+// other name may change.
 bool is_loopback(const std::string& address);
 
-// Returns kUsage if one of HOST:PORT,HOST:PORT is beyond loopback: `flag` set the addresses, and `instead` is the
-// remedy. Accepts any address if `clear` lists the service.
+// Returns kUsage if one of the addresses HOST:PORT,HOST:PORT is beyond loopback: `flag` has set the addresses, and
+// `instead` is the remedy. Accepts any address if `clear` lists the service.
 Status check_clear(const std::vector<std::string>& clear, const std::string& service, const std::string& flag,
                    const std::string& addresses, const std::string& instead);
 
-// The warning to give at start for each service that runs unencrypted.
+// Returns the warning to log at start for each service that runs unencrypted.
 std::string clear_warning(const std::string& service);
 
 // Fails if the list names a service that is not among the program's `known` ones.

@@ -6,7 +6,7 @@
 namespace tapline {
 namespace {
 
-// Counts letters inserted, left out, changed, or swapped with their neighbour (Damerau-Levenshtein distance).
+// Counts the letters to insert, delete, change, or swap with their neighbour (Damerau-Levenshtein distance).
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> cost(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {

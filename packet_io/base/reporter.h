@@ -5,7 +5,7 @@
 //              {"event":"error","message":…,"kind":"user|resources|internal"}
 //
 // A monitor reports more (monitors/control/message_reporter.h). Safe to call from several threads; each line is written
-// whole.
+// as a whole.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class Reporter {
   Format format() const { return format_; }
   // Writes one or more lines.
   void write(const std::string& lines);
-  // Writes a line for people. It names the program.
+  // Writes a line for people, which names the program.
   void print(const std::string& text);
 
  private:

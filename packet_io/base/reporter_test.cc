@@ -1,4 +1,4 @@
-// Checks what people and programs read of a message that contains hostile traffic or names.
+// Checks the output for people and programs if a message contains hostile traffic or names.
 #include "packet_io/base/reporter.h"
 
 #include <gtest/gtest.h>

@@ -14,15 +14,15 @@ enum class Code : uint8_t {
   kOk,
   kUsage,       // wrong flags or configuration: exit code 2
   kInvalid,     // an input, expression, schema or option that can't be used
-  kNotFound,    // nothing has this name
+  kNotFound,    // there is no object with this name
   kExists,      // the name is already used
-  kInUse,       // something else depends on it
+  kInUse,       // another object depends on it
   kResources,   // the host, or another server, lacks a required service
-  kMemoryFull,  // the configured bound on memory is reached
-  kDiskFull,    // nothing more can be made durable; stored data stays readable
+  kMemoryFull,  // the configured memory limit is reached
+  kDiskFull,    // no more data can be made durable; stored data stays readable
   kIoError,     // the file system failed for another reason
   kCorrupt,     // bytes on disk differ from those that were written
-  kFrozen,      // the read tails are frozen by another caller
+  kFrozen,      // another caller has frozen the read tails
   kStopped,     // the log is closed
   kInternal,    // a defect in Tapline
 };
@@ -38,7 +38,7 @@ class [[nodiscard]] Status {
  public:
   Status() = default;
   Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}
-  // An error in a string, found at the byte `position`.
+  // An error in a string, at the byte `position`.
   Status(Code code, std::string message, size_t position)
       : code_(code), message_(std::move(message)), position_(position) {}
 
@@ -72,7 +72,7 @@ class [[nodiscard]] Status {
     if (position_) text += " at " + std::to_string(*position_);
     return message_.empty() ? text : text + ": " + message_;
   }
-  // The text for people: the sentence without the name of the code, if there is one.
+  // Returns the text for people: the sentence without the code's name or, if there is no sentence, the code's name.
   std::string sentence() const { return message_.empty() ? std::string(name_of(code_)) : message_; }
 
  private:

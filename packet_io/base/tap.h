@@ -1,5 +1,5 @@
-// A tap is a place where traffic is copied. A program's taps have numbers, in the order in which they are given; each
-// packet has the number of its tap.
+// A tap is a place where traffic is copied. A program's taps are numbered in the order in which they are given, and
+// each packet has the number of its tap.
 #pragma once
 
 #include <cstddef>
@@ -14,33 +14,33 @@ namespace tapline {
 
 inline constexpr size_t kMaxTaps = 64;
 
-// The side of the port's queue: packets before or after they wait in it.
+// The side of the port's queue: packets before or after they wait in the queue.
 enum class TapSide : uint8_t { kUnknown, kArrivals, kDepartures };
-std::string_view name_of(TapSide side);  // "arrivals", "departures", "" for kUnknown
+std::string_view name_of(TapSide side);  // "arrivals", "departures", or "" for kUnknown
 
 struct Tap {
-  // The longest name of a switch or a port, in bytes, as in rows (multilog/headers/header_row.h).
+  // The maximum length of a switch or port name, in bytes, as in rows (multilog/headers/header_row.h).
   static constexpr size_t kMaxNameBytes = 24;
 
   std::string switch_name = {};  // empty: unknown
   std::string port = {};         // empty: unknown, or all of the switch's ports
   TapSide side = TapSide::kUnknown;
-  // An interface of this host, or a capture file; "FILE#INTERFACE" is one interface of a pcapng.
+  // An interface of this host, or a capture file; "FILE#INTERFACE" is one interface in a pcapng file.
   std::string source = {};
   bool file = false;
 
   bool has_switch() const { return !switch_name.empty(); }
-  // True for a tap of copies that switches mark: it has its queue's name once it is bound
+  // Returns true for a tap of copies that switches mark. It receives its queue's name when it is bound
   // (monitors/plan/monitor_taps.h).
   bool is_marked() const { return !has_switch() && side != TapSide::kUnknown; }
-  // The name, such as "sw1:eth2:arrivals", or the source of a tap without a switch.
+  // Returns a name such as "sw1:eth2:arrivals", or the source of a tap without a switch.
   std::string name() const;
 
   bool operator==(const Tap&) const = default;
 };
 
-// Reads SWITCH[:PORT[:arrivals|departures]]=INTERFACE|FILE. Returns kUsage for any other text. A source with a folder,
-// or ending in .pcap, .pcapng, .cap or .zst, is a file, so that a configuration means the same on every host.
+// Reads SWITCH[:PORT[:arrivals|departures]]=INTERFACE|FILE. Returns kUsage for any other text. A source that contains a
+// folder, or ends in .pcap, .pcapng, .cap or .zst, is a file, so that a configuration means the same on every host.
 Status parse_tap(const std::string& text, Tap* tap);
 
 // Returns kUsage if two taps are at the same place or share a source, or if there are more than kMaxTaps.

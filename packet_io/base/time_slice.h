@@ -6,7 +6,7 @@
 
 namespace tapline {
 
-// The first version of the kernel's sched_attr. Its header clashes with the C library's <sched.h>.
+// The first version of the kernel's sched_attr. The kernel's header conflicts with the C library's <sched.h>.
 struct SchedulerAttributes {
   uint32_t size = sizeof(SchedulerAttributes);
   uint32_t policy = 0;
@@ -18,13 +18,13 @@ struct SchedulerAttributes {
   uint64_t period_ns = 0;
 };
 
-// Returns the attributes of the calling thread, or nothing if the kernel does not report them.
+// Returns the calling thread's attributes, or nullopt if the kernel does not report them.
 std::optional<SchedulerAttributes> scheduler_attributes();
 
 // Requests the shortest slice (Linux 6.12 and later; ignored by earlier versions): the calling thread then runs soon
-// after it wakes, without a larger share of the processor and without a privilege. This is for threads that empty a
-// buffer of the kernel. With the default slice of a few milliseconds, they can wait behind each of the other threads
-// of a busy machine.
+// after it wakes, without a larger share of the CPU and without a privilege. For threads that drain a kernel buffer.
+// With the default slice of a few milliseconds, such a thread can wait behind each of the other threads on a busy
+// machine.
 void request_short_slice();
 
 }  // namespace tapline

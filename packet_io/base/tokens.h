@@ -8,19 +8,19 @@
 
 namespace tapline {
 
-// Reads the whole file that a flag names; kInvalid if it is empty or can't be read.
+// Reads the whole file that a flag names. Returns kInvalid if it is empty or can't be read.
 Status read_named_file(const std::string& flag, const std::string& path, std::string* text);
 
-// Reads a PEM file, which must have a block of this kind: "CERTIFICATE" or "PRIVATE KEY".
+// Reads a PEM file. Returns kInvalid if it has no block of this kind, such as "CERTIFICATE" or "PRIVATE KEY".
 Status read_pem(const std::string& flag, const std::string& path, const std::string& kind, std::string* text);
 
-// Reads a file's lines as tokens, each of which has at least 16 characters that are allowed in a header.
+// Reads a file's lines as tokens, each of which must have at least 16 characters that are allowed in a header.
 Status read_tokens(const std::string& flag, const std::string& path, std::vector<std::string>* tokens);
 
-// True if a header "authorization" has one of the tokens ("Bearer …"). Compares all of them.
+// Returns true if a header "authorization" has one of the tokens ("Bearer …"). Always compares all of them.
 bool has_token(const std::vector<std::string>& tokens, const std::string& authorization);
 
-// Compares two tokens. The time does not depend on the position at which they differ.
+// Compares two tokens in a time that does not depend on the position at which they differ.
 bool is_same_token(const std::string& wanted, const std::string& presented);
 
 }  // namespace tapline

@@ -34,7 +34,7 @@ class FileSource final : public ByteSource {
     return bytes_read > 0 ? bytes_read : 0;
   }
 
-  // Returns the first `count` bytes, or fewer if there are no more. read() will return them again.
+  // Returns the first `count` bytes, or fewer if there are no more. read() returns them again.
   std::span<const uint8_t> peek(size_t count) {
     std::vector<uint8_t> bytes(count);
     size_t filled = 0;

@@ -1,4 +1,4 @@
-// Reads every available real capture: those in TAPLINE_CAPTURES, else in ../shared/traces next to the repository.
+// Reads every available real capture: those in TAPLINE_CAPTURES, or else in ../shared/traces next to the repository.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::vector<std::string> split_line(const std::string& line) {
   return cells;
 }
 
-// The manifest's counts come from tshark, which continues to guess for a while in a damaged file.
+// The manifest's counts come from tshark, which guesses further packets in a damaged file.
 TEST(CaptureCorpusTest, PacketCountsMatchTheManifest) {
   std::ifstream manifest(captures_dir() / "manifest.csv");
   if (!manifest) GTEST_SKIP() << "no captures under " << captures_dir() << "; set TAPLINE_CAPTURES";

@@ -11,29 +11,29 @@ enum class CaptureFault {
   kNotFound,
   kNoPermission,
   kNotAFile,             // a directory
-  kReadFailed,           // the operating system failed to read
-  kEmpty,                // no bytes at all; a header without packets is fine
+  kReadFailed,           // the operating system's read failed
+  kEmpty,                // no bytes at all; a header without packets is valid
   kNotACapture,          // neither pcap nor pcapng
   kUnsupportedVersion,   // an unknown version
-  kUnsupportedLinkType,  // no packet in it has a supported link type
-  kNoInterface,          // it lacks a selected interface
-  kTruncated,            // ends within a record; earlier records are good
-  kCorrupt,              // an impossible length or marker; earlier records are good
+  kUnsupportedLinkType,  // no packet in the file has a supported link type
+  kNoInterface,          // the file lacks a selected interface
+  kTruncated,            // ends within a record; earlier records are valid
+  kCorrupt,              // an impossible length or marker; earlier records are valid
 };
 
 struct CaptureError {
   CaptureFault fault = CaptureFault::kNone;
-  // The position in the file, or in the decompressed bytes of a .zst.
+  // The position in the file, or in the decompressed bytes of a .zst file.
   uint64_t offset_bytes = 0;
-  // States what is wrong and what to do, beginning with the file's name.
+  // Describes the problem and the remedy, beginning with the file's name.
   std::string message;
 
   explicit operator bool() const { return fault != CaptureFault::kNone; }
-  // True if the packets before the fault can be used.
+  // Returns true if the packets before the fault can be used.
   bool partial() const { return fault == CaptureFault::kTruncated || fault == CaptureFault::kCorrupt; }
 };
 
-// The accounting reason of the packet that a partial fault cost: "capture_truncated" or "capture_corrupt".
+// Returns the drop reason of the packet lost to a partial fault: "capture_truncated" or "capture_corrupt".
 inline const char* drop_reason(CaptureFault fault) {
   return fault == CaptureFault::kTruncated ? "capture_truncated" : "capture_corrupt";
 }

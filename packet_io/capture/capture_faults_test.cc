@@ -1,4 +1,4 @@
-// Checks the errors for files that are not whole captures.
+// Tests the errors for files that are not complete captures.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -73,7 +73,7 @@ TEST_F(CaptureFaultsTest, UnknownVersions) {
   EXPECT_EQ(read(pcapng.bytes()).error.fault, CaptureFault::kUnsupportedVersion);
 }
 
-// Cuts a file at every byte: whole packets are returned, and the truncation is reported.
+// Cuts a file at every byte. Whole packets must be returned, and the truncation must be reported.
 TEST_F(CaptureFaultsTest, CutAnywhere) {
   constexpr size_t kPcapHeader = 24, kPcapRecord = 16 + 7;
   Bytes whole_bytes = three_packets();
@@ -103,7 +103,7 @@ TEST_F(CaptureFaultsTest, PcapngCutAnywhere) {
 TEST_F(CaptureFaultsTest, CompressedCutAnywhereIsTruncatedAndKeepsEarlierPackets) {
   ByteWriter out;
   pcap_header(out);
-  // The data are too random to compress, so that zstd makes several blocks of them.
+  // The data are too random to compress, so zstd divides them into several blocks.
   uint32_t state = 1;
   for (int i = 0; i < 400; ++i) {
     Bytes data(1000);
@@ -161,7 +161,7 @@ TEST_F(CaptureFaultsTest, NoPermission) {
   EXPECT_EQ(read_capture(path).error.fault, CaptureFault::kNoPermission);
 }
 
-// Changes any byte to any value: reading ends, and reads nothing outside the file, as sanitizers verify.
+// Sets each byte to any value. Reading must end, and must read nothing outside the file, which sanitizers verify.
 TEST_F(CaptureFaultsTest, EveryDamagedByteIsHandled) {
   for (const Bytes& whole_bytes : {three_packets(), three_packets_of_pcapng()}) {
     for (size_t offset = 0; offset < whole_bytes.size(); ++offset) {

@@ -1,8 +1,8 @@
 // Fuzz target for capture files: pcap, pcapng, and both within Zstandard frames.
 //
-// The input is a file that is read three ways, which must agree: as a file, through a pipe, and (if it is not
+// The input is a file. It is read in three ways, which must agree: as a file, through a pipe, and (if it is not
 // compressed) record by record from a heap copy of exactly the bytes that the format requested, so that a sanitizer
-// sees each byte read beyond them.
+// detects each read beyond them.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,9 +19,9 @@
 namespace tapline {
 namespace {
 
-// A pipe holds this much without a reader.
+// A pipe has room for this number of bytes without a reader.
 constexpr size_t kMaxInputBytes = 65536;
-// Limits the packets that a few compressed bytes can expand to.
+// Limits the number of packets, since a few compressed bytes can expand to many.
 constexpr size_t kMaxPackets = 20'000;
 
 struct SeenPackets {
@@ -81,7 +81,7 @@ SeenPackets read_piped(std::span<const uint8_t> bytes) {
   return read_all(ends[0]);
 }
 
-// Reads only the packets, since only the reader reports faults.
+// Collects only the packets, since only the reader reports faults.
 SeenPackets read_records(RecordFormat* format, std::span<const uint8_t> bytes) {
   SeenPackets seen;
   size_t wanted = 1;
@@ -105,7 +105,7 @@ SeenPackets read_records(RecordFormat* format, std::span<const uint8_t> bytes) {
 
 void check(std::span<const uint8_t> bytes) {
   SeenPackets whole = read_file(bytes);
-  // A pipe's buffers cost more than everything else.
+  // Creating a pipe's buffers costs more than all other steps, so only some inputs are read through a pipe.
   if (bytes.size() % 4 == 0) require(whole == read_piped(bytes), "file and pipe differ");
   auto format = detect_format(bytes);
   if (!format || whole.packets >= kMaxPackets) return;

@@ -32,7 +32,7 @@ bool CaptureReader::select(std::vector<std::string> interfaces, CaptureError* er
   return false;
 }
 
-// Reads up to the first packet, so that a fault in the file's header is found before anything starts.
+// Reads up to the first packet, so that a fault in the file's header is found before anything is started.
 bool CaptureReader::detect_format_and_header(CaptureError* error) {
   window_.fill(kMagicBytes);
   format_ = detect_format(window_.available());
@@ -46,7 +46,7 @@ bool CaptureReader::detect_format_and_header(CaptureError* error) {
     window_.fill(step.bytes);
   }
   if (step.kind == Step::kPacket || step.kind == Step::kSkip) {
-    // This is the header of a pcap, or the first section header of a pcapng, which can be read again.
+    // Skips a pcap's header. The first section header of a pcapng is not skipped, since it can be read again.
     if (step.kind == Step::kSkip) skip(step.bytes);
     return true;
   }

@@ -1,7 +1,7 @@
-// Reads the packets of one capture file, in the order of the file, without copying them out of the read buffer.
+// Reads the packets of one capture file, in file order, without copying them out of the read buffer.
 //
-// Usage: call read() until it returns kRefill, finish with the packets returned so far, call refill(), and repeat until
-// kEnd. Memory is bounded (see byte_stream.h). Not thread-safe.
+// Usage: call read() until it returns kRefill, finish processing the packets returned so far, call refill(), and repeat
+// until kEnd. Memory is bounded (see byte_stream.h). Not thread-safe.
 #pragma once
 
 #include <array>
@@ -17,10 +17,10 @@
 
 namespace tapline {
 
-// The parts of "FILE#INTERFACE", unless a file has that whole name.
+// The parts of "FILE#INTERFACE", unless there is a file with this whole name.
 struct CaptureName {
   std::string path;
-  std::string interface;  // empty: all
+  std::string interface;  // empty: all interfaces
 
   static CaptureName of(const std::string& text);
 };
@@ -29,30 +29,30 @@ class CaptureReader {
  public:
   enum class Outcome : uint8_t {
     kPackets,
-    kRefill,  // call refill(), which invalidates every packet's data, and read() again
-    kEnd,     // no more packets; error() shows if that is the file's real end
+    kRefill,  // the caller must call refill(), which invalidates every packet's data, and read() again
+    kEnd,     // no more packets; error() shows whether the file ended cleanly
   };
 
-  // Opens a pcap or pcapng file, plain or compressed with Zstandard. On failure returns nullptr and fills in `error`.
+  // Opens a pcap or pcapng file, plain or compressed with Zstandard. On failure, returns nullptr and fills in `error`.
   static std::unique_ptr<CaptureReader> open(const std::string& path, CaptureError* error);
 
-  // Skips the packets of all interfaces but these, which are given by name or number. On failure returns false and
+  // Skips the packets of all interfaces except these, which are given by name or number. On failure, returns false and
   // fills in `error`. Must precede read().
   bool select(std::vector<std::string> interfaces, CaptureError* error);
 
-  // Returns the next packets, as many as fit and are available. REQUIRES: room for at least one.
+  // Returns the next packets, as many as fit and are available. REQUIRES: `packets` is not empty.
   Outcome read(std::span<CapturedPacket> packets, size_t* count);
   void refill();
 
-  // The error; kNone at the clean end of a file. REQUIRES: read() returned kEnd.
+  // Returns the error, which is kNone at the clean end of a file. REQUIRES: read() returned kEnd.
   const CaptureError& error() const { return error_; }
   const std::string& path() const { return path_; }
   uint64_t packets() const { return packets_; }
-  // Packets skipped because their interface (pcapng) has a link type that is not decoded.
+  // Returns the number of packets skipped because their interface (pcapng) has a link type that is not decoded.
   uint64_t unsupported_packets() const { return unsupported_packets_; }
-  // The number of these packets for one selected interface, by its index.
+  // Returns the number of such packets on one selected interface, by its index.
   uint64_t unsupported_packets(uint8_t selected) const { return unsupported_of_[selected]; }
-  // The number of bytes read of the file itself, out of file_size_bytes(), which is 0 for pipes.
+  // Returns the number of bytes read from the file itself, out of file_size_bytes(), which is 0 for pipes.
   uint64_t file_position_bytes() const { return window_.source().file_position(); }
   uint64_t file_size_bytes() const { return window_.source().file_size(); }
 

@@ -1,4 +1,4 @@
-// Link types by their numbers in capture files (www.tcpdump.org/linktypes.html), and the supported ones.
+// Link types, by their numbers in capture files (www.tcpdump.org/linktypes.html), and the supported ones.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ enum CaptureLinkType : uint16_t {
 
 bool is_supported_link_type(uint16_t number);
 
-// Returns "127 (802.11 with radiotap)", or only the number if the name is unknown.
+// Returns the number and name, as in "127 (802.11 with radiotap)", or only the number if the name is unknown.
 std::string describe_link_type(uint16_t number);
 
 // Lists the supported link types, for messages.

@@ -11,7 +11,7 @@ namespace tapline {
 // Reads both byte orders, microseconds and nanoseconds, and Kuznetzov's variant, whose record header is 8 bytes longer.
 class PcapFormat final : public RecordFormat {
  public:
-  // True if a file that begins with these 4 bytes has this format.
+  // Returns true if a file that begins with these 4 bytes has this format.
   static bool matches(std::span<const uint8_t> head);
 
   Step next(std::span<const uint8_t> bytes, CapturedPacket* packet) override;

@@ -19,9 +19,9 @@ constexpr uint32_t kEnhancedPacket = 6;
 constexpr uint32_t kByteOrderMagic = 0x1a2b3c4d;
 constexpr size_t kSmallestBlockBytes = 12;
 constexpr size_t kSectionBytes = 28;
-// The limit for blocks that are read in one piece; others are skipped regardless of their length.
+// The size limit for blocks that are read as a whole; other blocks are skipped regardless of their size.
 constexpr uint32_t kLargestBlockBytes = 16 * 1024 * 1024;
-// A section that declares more is not a capture but an attack on memory.
+// A section that declares more interfaces is not a capture but an attack on memory.
 constexpr size_t kMaxInterfaces = 65536;
 
 constexpr uint16_t kEndOfOptions = 0;
@@ -41,7 +41,7 @@ uint64_t power_of_ten(int exponent) {
 
 size_t padded(size_t bytes) { return (bytes + 3) & ~size_t{3}; }
 
-// The number of interfaces that a message lists.
+// The maximum number of interfaces that a message lists.
 constexpr size_t kMaxNames = 16;
 
 std::string_view name_in(const uint8_t* value, uint16_t length) {
@@ -57,7 +57,8 @@ bool is_read_in_one_piece(uint32_t type) {
 }  // namespace
 
 TimestampScale TimestampScale::from(uint8_t resolution, int64_t offset_seconds) {
-  // With powers beyond these bounds, 64 bits of ticks do not reach a nanosecond.
+  // Larger powers are clamped. Beyond 10^-28 s per tick, even 2^64 ticks are less than a nanosecond; beyond 2^-63 s,
+  // `divide` would overflow.
   constexpr int kMaxDecimalPower = 28;
   constexpr int kMaxBinaryPower = 63;
   int power = resolution & 0x7f;
@@ -126,7 +127,7 @@ bool PcapngFormat::select(std::vector<std::string> interfaces) {
   return true;
 }
 
-// A name takes precedence, since numbers are for interfaces without a name.
+// A name takes precedence: only interfaces without a name can be selected by number.
 void PcapngFormat::select_interface(Interface* interface) {
   const std::string number = std::to_string(interfaces_.size());
   const std::string name(interface->name.empty() ? number : interface->name);
@@ -213,7 +214,7 @@ Step PcapngFormat::read_simple_packet(std::span<const uint8_t> block, CapturedPa
 
 Step PcapngFormat::next(std::span<const uint8_t> bytes, CapturedPacket* packet) {
   if (bytes.size() < kSmallestBlockBytes) return {Step::kNeed, kSmallestBlockBytes};
-  // The section header's type is the same in both byte orders, and only it may change the order.
+  // The section header's type is the same in both byte orders, and only a section header may change the order.
   if (ByteOrder().u32(bytes.data()) == kSectionHeader) return read_section(bytes);
   uint32_t type = order_.u32(bytes.data());
   uint32_t length = order_.u32(bytes.data() + 4);

@@ -1,5 +1,5 @@
-// The newer capture format (draft-ietf-opsawg-pcapng): sections of blocks, each section in its own byte order and with
-// its own interfaces.
+// The newer capture format (draft-ietf-opsawg-pcapng): sections of blocks, each section with its own byte order and
+// interfaces.
 //
 //   block: type u32 | length u32 | body, padded to 4 bytes | length u32
 #pragma once
@@ -29,10 +29,10 @@ struct TimestampScale {
 
 class PcapngFormat final : public RecordFormat {
  public:
-  // True if a file that begins with these 4 bytes has this format.
+  // Returns true if a file that begins with these 4 bytes has this format.
   static bool matches(std::span<const uint8_t> head);
 
-  // A simple packet block has no timestamp, so it gets the timestamp of the previous packet.
+  // A simple packet block has no timestamp, so it gets the previous packet's.
   bool select(std::vector<std::string> interfaces) override;
   std::string missing_interface() const override;
   Step next(std::span<const uint8_t> bytes, CapturedPacket* packet) override;
@@ -43,7 +43,7 @@ class PcapngFormat final : public RecordFormat {
     uint16_t link_type = 0;
     uint32_t snapshot_bytes = 0;
     TimestampScale scale;
-    std::string_view name;  // valid as long as its block
+    std::string_view name;  // valid as long as the block
     uint8_t selected = 0;
     bool skipped = false;
   };
@@ -66,8 +66,8 @@ class PcapngFormat final : public RecordFormat {
 
   ByteOrder order_;
   std::vector<Interface> interfaces_;
-  std::vector<std::string> selected_;  // empty: all
-  std::vector<bool> found_;            // flags for selected_
+  std::vector<std::string> selected_;  // empty: all interfaces
+  std::vector<bool> found_;            // flags, parallel to selected_
   std::string names_;                  // names of the first interfaces, for messages
   size_t described_ = 0;
   int64_t last_time_ns_ = 0;

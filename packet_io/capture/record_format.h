@@ -1,7 +1,7 @@
 // Parses records of pcap and pcapng captures from bytes. Does no I/O.
 //
-// The caller passes the available bytes to a format, which returns the next record if they contain it. A format
-// remembers the byte order and interfaces that a file's headers declare; the caller tracks the position in the file.
+// The caller passes the available bytes to a format, which returns the next record if they contain all of it. A format
+// remembers the byte order and interfaces that the file's headers declare; the caller tracks the position in the file.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,16 @@
 
 namespace tapline {
 
-// One packet as captured. `data` points into the bytes that were given to the format.
+// One packet as captured. `data` points into the bytes that the caller passed to the format.
 struct CapturedPacket {
   const uint8_t* data = nullptr;
   uint32_t captured_bytes = 0;
   // The length on the wire, at least captured_bytes.
   uint32_t wire_bytes = 0;
   int64_t time_ns = 0;
-  // A CaptureLinkType if it is supported, otherwise the file's number.
+  // A CaptureLinkType if it is supported, otherwise the number in the file.
   uint16_t link_type = 0;
-  // The index of its interface among those selected.
+  // The interface's index among those selected.
   uint8_t selected = 0;
 };
 
@@ -33,9 +33,9 @@ constexpr uint32_t kMaxPacketBytes = 262144;
 
 struct Step {
   enum Kind : uint8_t {
-    kPacket,  // a packet; its record took `bytes`
-    kSkip,    // a record to ignore, of `bytes`, which may be more than is available
-    kNeed,    // the record needs `bytes` contiguous bytes to be read
+    kPacket,  // a packet, whose record took `bytes`
+    kSkip,    // a record to ignore, with a size of `bytes`, which may be more than is available
+    kNeed,    // the record can be read only if `bytes` contiguous bytes are available
     kFault,   // see fault() and detail()
   };
   Kind kind;
@@ -45,9 +45,9 @@ struct Step {
 // A run of consecutive packet records.
 struct PacketRun {
   size_t packets;
-  // The bytes of their records.
+  // The size of their records.
   size_t bytes;
-  // The step after the packets; kPacket if there was no room for more.
+  // The step after the packets; kPacket if there was no room for more packets.
   Step next;
 };
 
@@ -55,19 +55,19 @@ class RecordFormat {
  public:
   virtual ~RecordFormat() = default;
   static constexpr size_t kMaxSelected = 64;
-  // Skips the packets of all interfaces but these, which are given by name or, if they have none, by number in their
+  // Skips the packets of all interfaces except these, which are given by name or, if they have none, by number in their
   // section. Returns false if the format has no interfaces. Must precede the first interface. REQUIRES: at most
   // kMaxSelected names.
   virtual bool select(std::vector<std::string> /*interfaces*/) { return false; }
-  // Describes a selected interface that has not occurred in the file so far, and those that have; empty if there is
-  // none.
+  // Describes a selected interface that has not occurred in the file so far, and lists those that have. Returns an
+  // empty string if there is none.
   virtual std::string missing_interface() const { return ""; }
   virtual Step next(std::span<const uint8_t> bytes, CapturedPacket* packet) = 0;
-  // Does the same as next() for as many consecutive packets as fit. Consumes a step that is not a packet, as next()
-  // does: only kNeed and kFault recur if the same bytes are given. REQUIRES: room for at least one packet.
+  // Does the same as next() for as many consecutive packets as fit. Also consumes the step after them, as next() does:
+  // only kNeed and kFault recur if the same bytes are passed. REQUIRES: room for at least one packet.
   virtual PacketRun next_run(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) = 0;
   CaptureFault fault() const { return fault_; }
-  // Describes the fault of the record at the beginning of the bytes last given.
+  // Describes the fault of the record at the beginning of the last bytes passed.
   const std::string& detail() const { return detail_; }
 
  protected:
@@ -77,7 +77,7 @@ class RecordFormat {
     return {Step::kFault, 0};
   }
 
-  // Implements next_run() of `format`. Calls its next() directly, since a virtual call per packet costs more than
+  // Implements next_run() for `format`. Calls next() non-virtually, since a virtual call per packet costs more than
   // reading the packet.
   template <typename Format>
   static PacketRun run_of(Format* format, std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) {
@@ -99,7 +99,7 @@ class RecordFormat {
 // The number of bytes that detect_format() needs, if the file has that many.
 constexpr size_t kMagicBytes = 4;
 
-// Returns the format of files that begin with `head`, or nullptr.
+// Returns the format of files that begin with `head`, or nullptr if it is unknown.
 std::unique_ptr<RecordFormat> detect_format(std::span<const uint8_t> head);
 
 }  // namespace tapline

@@ -1,5 +1,5 @@
-// The settings of a program. Each is a key with a type, bound to a variable; its value comes from a YAML file of flat
-// keys or from a flag of the same name ('-' for '_'), which overrides it.
+// A program's settings. Each is a key with a type, bound to a variable. Its value comes from a YAML file of flat keys,
+// or from a flag of the same name ('-' for '_'), which overrides the file.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,22 @@ struct ConfigKey {
   // The flag's argument: "FILE", "HOST:PORT"…; empty if it takes none.
   std::string_view argument;
   std::string_view help;
-  // True for lists of values: a flag may be repeated, YAML may have a sequence and, if `commas` is true, both may
-  // separate values by commas; commas in parentheses are a part of a value.
+  // True for a list of values: its flag may be repeated, YAML may have a sequence and, if `commas` is true, commas
+  // separate values in both. Commas in parentheses are part of a value.
   bool list = false;
   bool commas = false;
-  // Sets one value from text. Returns an error message, or nothing.
+  // Sets one value from text. Returns an error message, or an empty string.
   std::function<std::string(const std::string&)> set;
-  // Called before the first value is set: empties a list, or resets any other key to its default.
+  // Called before the first value is set. Empties a list, or resets any other key to its default.
   std::function<void()> clear;
-  // Returns the values as text; there is one unless the key is a list.
+  // Returns the values as text: exactly one, unless the key is a list.
   std::function<std::vector<std::string>()> get;
 };
 
-// The variables must outlive the table. Their values when they are added are the defaults.
+// The variables must outlive the table. The values that they have when they are added are the defaults.
 class ConfigTable {
  public:
-  using Check = std::function<std::string(const std::string&)>;  // returns an error message, or nothing
+  using Check = std::function<std::string(const std::string&)>;  // returns an error message, or an empty string
 
   void add_text(std::string* value, std::string_view name, std::string_view argument, std::string_view help,
                 Check check = {});
@@ -60,14 +60,14 @@ struct CommandLineAction {
 };
 
 // `arguments` excludes the program's name. --config is read first, regardless of its position, so every flag overrides
-// it; a list given as flags replaces the file's list. `action` receives the one of `actions` that is given, if any.
+// it. A list given by flags replaces the file's list. `action` receives the given one of `actions`, if any.
 Status parse_arguments(std::span<const std::string> arguments, std::span<const CommandLineAction> actions,
                        const ConfigTable& table, std::string* action);
 // Returns a line for each setting, with its default, and for each action.
 std::string help_of(const ConfigTable& table, std::span<const CommandLineAction> actions);
 
-// Sets the keys that the YAML names. Unknown and repeated keys and invalid values are errors that name the line, after
-// `where`.
+// Sets the keys that the YAML contains. Unknown or repeated keys and invalid values are errors, which name `where` and
+// the line.
 Status parse_yaml(const std::string& text, const std::string& where, const ConfigTable& table);
 Status load_yaml(const std::string& path, const ConfigTable& table);
 // Returns the effective configuration as YAML, which parse_yaml() reads back unchanged.

@@ -1,7 +1,7 @@
-// Reads the keys of hashes from a file, since any user on the host could read them on a command line.
+// Reads hash keys from a file, since any user on the host could read them on a command line.
 //
 //   00112233445566778899aabbccddeeff     for flows, the same as on the MultiLog nodes, and for strings
-//   ffeeddccbbaa99887766554433221100     for strings, if they have another key
+//   ffeeddccbbaa99887766554433221100     for strings, if they have a separate key
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct HashKeys {
 };
 
 // The file may be an inherited descriptor (/proc/self/fd/3). If the path is empty, the keys stay all zeros, which is
-// not secret. Errors never quote the file's content.
+// not secure. Errors never quote the file's content.
 Status read_hash_keys(const std::string& path, HashKeys* keys);
 
 }  // namespace tapline

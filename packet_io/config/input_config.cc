@@ -5,8 +5,8 @@
 namespace tapline {
 namespace {
 
-// Returns the taps of capture files and interfaces. Texts of --tap that can't be parsed are left out, since the key was
-// refused.
+// Returns the taps on capture files and interfaces. Omits --tap arguments that can't be parsed, since they were
+// rejected.
 std::vector<Tap> named_taps(const InputConfig& input) {
   std::vector<Tap> taps;
   for (const std::string& file : input.pcap) taps.push_back({.source = file, .file = true});

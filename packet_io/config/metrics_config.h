@@ -1,5 +1,5 @@
-// The settings of a program's metrics server. Its clients are any processes on this host or, over TLS, holders of one
-// of its tokens. The settings are the same for every program that has metrics.
+// The settings of a program's metrics server. The server's clients are any processes on this host or, over TLS, holders
+// of one of its tokens. Every program that has metrics has the same settings.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct MetricsConfig {
   std::string address;      // HOST:PORT; empty: none
   std::string certificate;  // PEM files; empty: no TLS
   std::string key;
-  std::string tokens;  // a file with one token per line; empty: clients need none
+  std::string tokens;  // a file with one token per line; empty: clients need no token
 
   bool operator==(const MetricsConfig&) const = default;
 };
@@ -23,8 +23,8 @@ struct MetricsConfig {
 // `help` is the help text of --metrics.
 void add_metrics_keys(ConfigTable* table, MetricsConfig* config, std::string_view help);
 
-// Returns kUsage if the address requires files that are missing, or if one is given without the others. `clear` lists
-// the services that may be unencrypted; "metrics" is this one.
+// Returns kUsage if the address requires files that are missing, or if one file is given without the others. `clear`
+// lists the services that may be unencrypted; this one's name is "metrics".
 Status validate_metrics(const MetricsConfig& config, const std::vector<std::string>& clear);
 
 }  // namespace tapline

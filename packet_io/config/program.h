@@ -1,4 +1,4 @@
-// The parts that the main functions of programs share.
+// Code shared by the programs' main functions.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@ inline constexpr std::array<CommandLineAction, 4> kServiceActions = {
      {"version", "print the version, and exit"},
      {"help", "print this help, and exit"}}};
 
-// Writes to standard output.
+// Writes the text to standard output.
 Status print(const std::string& text);
 
 // After this call, SIGTERM and SIGINT set the returned flag; a second signal ends the process immediately. SIGPIPE is
-// ignored: writing to a closed connection fails with an error instead.
+// ignored, so writing to a closed connection fails with an error.
 const std::atomic<bool>& handle_stop_signals();
 
 }  // namespace tapline

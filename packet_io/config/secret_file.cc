@@ -7,7 +7,7 @@
 namespace tapline {
 namespace {
 
-// This is larger than any secret and the white space around it. A device may have no end.
+// Larger than any secret with surrounding white space. The limit is needed since a device may have no end.
 constexpr size_t kMaxBytes = 4096;
 
 }  // namespace

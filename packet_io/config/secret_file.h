@@ -1,4 +1,4 @@
-// Reads secrets from files, since any user on the host can read a command line.
+// Reads secrets from files, since any user on the host can read command lines.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t kVlanTagBytes = 4;
 
-// Returns the start of a socket's mapped memory, if it has at least `bytes`.
+// Returns the start of a socket's mapped memory, or null if it has fewer than `bytes`.
 const uint8_t* memory_of(int socket, size_t bytes) {
   struct stat status = {};
   if (fstat(socket, &status) != 0) return nullptr;

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kFrameBytes = 128, kFrames = 4;
 constexpr int64_t kSecond = 1'000'000'000;
 
-// A ring as the kernel writes it and the driver takes from it.
+// A ring that the kernel writes to and the driver takes packets from.
 class Ring {
  public:
   Ring() : memory_(kFrameBytes * kFrames) {}
@@ -50,7 +50,7 @@ TEST(ArrivalTimes, FollowsTheDriverAroundTheRing) {
   }
 }
 
-// A thread that is preempted between look() and the driver's poll finds many packets that have arrived in between.
+// A thread that is preempted between look() and the driver's poll receives many packets that have arrived in between.
 TEST(ArrivalTimes, PacketsAfterTheScanHaveTheirArrivalTime) {
   Ring ring;
   ArrivalTimes times(ring.memory(), kFrameBytes, kFrames);
@@ -72,7 +72,7 @@ TEST(ArrivalTimes, PacketsThatTheDriverLeavesAreReportedNextTime) {
   ring.write(0, 1, 0, 60);
   ring.write(1, 2, 0, 61);
   times.look(8);
-  times.took(1);  // it had no buffer for the second one
+  times.took(1);  // the driver had no buffer for the second packet
   ring.take(0);
   times.look(8);
   EXPECT_EQ(times.of(0, 61), 2 * kSecond);

@@ -10,10 +10,10 @@ namespace tapline {
 
 class KernelDrops {
  public:
-  // Counts on these packet sockets from now on.
+  // Counts drops on these packet sockets from now on.
   void watch(std::vector<int> sockets) { sockets_ = std::move(sockets); }
-  // Returns the number of packets dropped on them since the first call. Reading resets the kernel's counter, so only
-  // one object may read it.
+  // Returns the number of packets that these sockets have dropped since the first call. Reading resets the kernel's
+  // counters, so only one object may read them.
   uint64_t read();
 
  private:

@@ -1,11 +1,11 @@
-// Finds the packet sockets of this process: net_af_packet does not report those that it opens.
+// Finds this process's packet sockets, since net_af_packet does not report those that it opens.
 #pragma once
 
 #include <vector>
 
 namespace tapline {
 
-// Returns the descriptors in the order of their numbers, in which the driver opened them.
+// Returns the descriptors in ascending order, which is the order in which the driver opened them.
 std::vector<int> packet_sockets();
 
 }  // namespace tapline

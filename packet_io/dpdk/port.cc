@@ -21,7 +21,7 @@ constexpr unsigned kMbufOverheadBytes = 256;
 constexpr unsigned kMaxMbufs = 262143;
 constexpr unsigned kFewestMbufs = 255;
 
-// Toeplitz with a key that repeats every 16 bits gives the same hash for swapped addresses and swapped ports.
+// A Toeplitz key that repeats every 16 bits gives the same hash for both directions of a connection.
 constexpr size_t kRssKeyBytes = 52;
 constexpr std::array<uint8_t, kRssKeyBytes> symmetric_key() {
   std::array<uint8_t, kRssKeyBytes> key = {};
@@ -64,7 +64,7 @@ Status Port::start() {
   return {};
 }
 
-// Creates buffers for packets of `data_bytes` from the port's share of half of the memory that DPDK may use.
+// Creates buffers for packets of `data_bytes`, from the port's share of half of DPDK's memory.
 Status Port::create_pool(unsigned data_bytes) {
   size_t fitting = (size_t{options_.memory_mib} << 19) / options_.ports / (data_bytes + kMbufOverheadBytes);
   auto mbufs = static_cast<unsigned>(std::clamp<size_t>(fitting, kFewestMbufs, kMaxMbufs));
@@ -118,7 +118,7 @@ Status Port::configure() {
       conf.rx_adv_conf.rss_conf = {rss_key.data(), static_cast<uint8_t>(key_bytes), types};
     }
   }
-  // Without a send queue, DPDK's memif endlessly mistakes its own empty buffers for received packets.
+  // Without a send queue, DPDK's memif would endlessly mistake its own empty buffers for received packets.
   const uint16_t fewest = is_memif(options_.vdev) ? options_.queues : uint16_t{0};
   for (uint16_t send_queues : {fewest, options_.queues}) {
     if (rte_eth_dev_configure(port_, options_.queues, send_queues, &conf) == 0) return {};

@@ -1,4 +1,5 @@
-// A started DPDK port with one or more receive queues. The only user of the device; PortSource reads one queue of it.
+// A started DPDK port with one or more receive queues. It is the device's only user; each PortSource reads one of its
+// queues.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,12 @@ struct rte_mempool;
 namespace tapline {
 
 struct PortOptions {
-  // One of the three is set.
+  // Exactly one of the three is set.
   std::string interface = {};
   std::string vdev = {};
   std::string pci_address = {};
-  // The number of receive queues, one per lane. Both directions of a flow arrive at the same queue: through a symmetric
-  // RSS key, or through the kernel's fan-out of packet sockets.
+  // The number of receive queues, one per lane. Both directions of a flow arrive at the same queue, because of a
+  // symmetric RSS key or the kernel's fan-out of packet sockets.
   uint16_t queues = 1;
   bool may_use_hugepages = true;
   uint32_t memory_mib = 256;
@@ -33,7 +34,8 @@ struct PortOptions {
   std::function<void(const std::string&)> warn = {};
 };
 
-// start() and stop() run on one thread, before and after the queues are polled; one thread at a time polls each queue.
+// start() and stop() run on one thread, before and after the queues are polled. Each queue is polled by one thread at a
+// time.
 class Port {
  public:
   explicit Port(PortOptions options) : options_(std::move(options)) {}
@@ -41,16 +43,16 @@ class Port {
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
 
-  // Starts DPDK with the first port of the process, and adds the others to it.
+  // Starts DPDK with the process's first port, and adds further ports to it.
   Status start();
   void stop();
 
-  // Returns the arrival times of a queue's packets, or nothing if the port does not provide them.
+  // Returns the arrival times of a queue's packets, or nullopt if the port does not provide them.
   std::optional<ArrivalTimes> times(uint16_t queue) const;
   uint16_t queues() const { return options_.queues; }
   // Receives up to `room` packets, which the caller must free.
   uint16_t receive(uint16_t queue, rte_mbuf** mbufs, uint16_t room);
-  // The losses of all queues together. One thread at a time may call it.
+  // Returns the losses of all queues together. Must be called by one thread at a time.
   PacketSource::Losses read_losses();
 
  private:
@@ -63,7 +65,7 @@ class Port {
   rte_mempool* pool_ = nullptr;
   uint16_t port_ = 0;
   bool started_ = false;
-  std::vector<int> sockets_;  // net_af_packet's, one per queue
+  std::vector<int> sockets_;  // net_af_packet's sockets, one per queue
   KernelDrops kernel_drops_;
 };
 

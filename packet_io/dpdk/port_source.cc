@@ -17,7 +17,7 @@ constexpr int64_t kLongestRaceNs = 100'000'000;
 }  // namespace
 
 void PortSource::begin() {
-  // A thread registered with DPDK has its own cache of buffers. It may read several ports.
+  // A thread that is registered with DPDK has its own buffer cache. The thread may read several ports.
   if (rte_lcore_id() == LCORE_ID_ANY) rte_thread_register();
   times_ = port_->times(queue_);
   begun_ = true;
@@ -62,8 +62,9 @@ PacketSource::Burst PortSource::poll(std::span<RawPacket> packets) {
   return {mbuf_count_, false};
 }
 
-// The kernel stamps a packet before it shows the packet. In the meantime, a later packet or an idle time may have been
-// reported. A clock that was set back is a different case, in which its time is used.
+// The kernel timestamps a packet before it makes the packet visible. In the meantime, a later packet or an idle time
+// may have been reported, so the time must not be earlier. If the clock was set back instead, the packet's own time is
+// used.
 int64_t PortSource::no_earlier(int64_t arrival_ns) {
   if (arrival_ns < sent_time_ns_ && sent_time_ns_ - arrival_ns < kLongestRaceNs) {
     ++late_;
@@ -72,7 +73,7 @@ int64_t PortSource::no_earlier(int64_t arrival_ns) {
   return sent_time_ns_ = arrival_ns;
 }
 
-// Later packets have stamps after the beginning of the last poll(), unless the kernel showed them late.
+// Later packets have timestamps after the beginning of the last poll(), unless the kernel made them visible late.
 std::optional<int64_t> PortSource::idle_time_ns() const {
   return polled_at_ns_ == 0 ? std::nullopt : std::optional(polled_at_ns_ - bound_ns_);
 }

@@ -1,4 +1,4 @@
-// One receive queue of a DPDK port as a packet source.
+// One receive queue of a DPDK port, as a packet source.
 #pragma once
 
 #include <array>
@@ -11,19 +11,20 @@
 
 namespace tapline {
 
-// Packet time is the time when the kernel saw the packet, if that is known, otherwise the time of the poll. The packets
-// of a burst stay in DPDK's buffers until the next poll(), or longer if they are retained. Queue 0 reports the port's
-// losses.
+// Packet time is the time at which the kernel received the packet, if that is known, otherwise the time of the poll.
+// The packets of a burst stay in DPDK's buffers until the next poll(), or longer if they are retained. Queue 0 reports
+// the port's losses.
 //
-// A packet is expected at most `bound_ns` after its time: idle_time_ns() is behind the last poll by this bound. A
-// packet that comes later is late, and gets the earliest time that keeps this promise.
+// A packet is expected to be polled at most `bound_ns` after its time, so idle_time_ns() is the last poll's time minus
+// this bound. A packet that is polled later is late, and gets the earliest time that is not before the times already
+// reported.
 class PortSource final : public PacketSource {
  public:
   PortSource(std::shared_ptr<Port> port, uint16_t queue, int64_t bound_ns = 0)
       : port_(std::move(port)), queue_(queue), bound_ns_(bound_ns) {}
   ~PortSource() override { free_burst(); }
 
-  // Queue 0 starts and stops the port, so it must start first and stop last.
+  // Queue 0 starts and stops the port, so it must be started first and stopped last.
   Status start() override { return queue_ == 0 ? port_->start() : Status(); }
   void stop() override;
   Burst poll(std::span<RawPacket> packets) override;
@@ -55,8 +56,8 @@ class PortSource final : public PacketSource {
   uint64_t late_ = 0;
 };
 
-// Reads the first queue of each of several interfaces as one source in order of time, as MergedSource does: the index
-// of an interface is the tap of its packets. `options` apply to every port.
+// Reads the first queue of each of several interfaces as one source in order of time, as MergedSource does. A packet's
+// tap is the index of its interface. `options` apply to every port.
 std::unique_ptr<PacketSource> merge_interfaces(PortOptions options, const std::vector<std::string>& interfaces,
                                                int64_t bound_ns);
 

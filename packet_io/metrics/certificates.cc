@@ -22,7 +22,7 @@ struct Free {
 using File = std::unique_ptr<BIO, Free<BIO_free_all>>;
 using Certificate = std::unique_ptr<X509, Free<X509_free>>;
 
-// The end of a certificate, in seconds since 1970.
+// Returns the earliest expiry of a file's certificates, in seconds since 1970.
 std::optional<time_t> end_of(const std::string& path) {
   const File file(BIO_new_file(path.c_str(), "r"));
   std::optional<time_t> first;
@@ -32,7 +32,7 @@ std::optional<time_t> end_of(const std::string& path) {
     if (certificate == nullptr || ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &end) != 1) break;
     first = std::min(first.value_or(timegm(&end)), timegm(&end));
   }
-  // The end of the file also leaves an error.
+  // Reaching the end of the file also leaves an error.
   ERR_clear_error();
   return first;
 }

@@ -11,12 +11,12 @@
 namespace tapline {
 
 enum class MetricKind : uint8_t {
-  kCounter,  // only grows while its labels exist
+  kCounter,  // only grows as long as its labels exist
   kGauge,
 };
 
 struct MetricFamily {
-  // The name without the prefix "tapline_monitor_"; it contains the unit.
+  // The name without the prefix "tapline_monitor_", including the unit.
   std::string_view name;
   std::string_view help;
   MetricKind kind;
@@ -27,7 +27,7 @@ struct MetricLabel {
   std::string value;
 };
 
-// Receives the metrics of each family consecutively.
+// Receives all metrics, those of each family consecutively.
 using MetricVisitor =
     std::function<void(const MetricFamily& family, std::span<const MetricLabel> labels, double value)>;
 
