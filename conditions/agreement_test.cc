@@ -1,5 +1,5 @@
 // Tests that 10,000 generated conditions on 64 rows select the same rows in C++ as in Java (AgreementTest.java writes
-// the file): row by row, by columns, by the normal form, and by the canonical text.
+// the file), when evaluated row by row, by columns, by the normal form, and from the canonical text.
 //
 //   "TLCOND1\n" | fields u32 | per field: type u8, name | rows u32 | per row and field: present u8, value if present |
 //   conditions u32 | per condition: tree, selected rows u64

@@ -1,15 +1,15 @@
-// confluo_driver: does the work of bench_multilog with Confluo's published code: the same rows, keys, filters and
-// aggregates, source rings of the same size, and queries whose rows are all fetched. Prints JSON lines with the names
-// that bench_multilog gives them.
+// confluo_driver: does the same work as bench_multilog, but with Confluo's published code: the same rows, keys, filters
+// and aggregates, source rings of the same size, and queries whose rows are all fetched. Prints JSON lines with the
+// same names as bench_multilog.
 //
 //   ingest (the default)  --writers W --indexes I --filters F --aggregates A --records N --batch B
-//   --queries             the same number of records with 4 indexes and a filter, then the rows and the time of each
+//   --queries             the same number of records with 4 indexes and a filter, then the rows and time of each
 //                         query
 //
 // Unless --untouched is given, the memory that the log will take is touched before the measurement starts: it is
 // allocated, written and freed, and jemalloc keeps it for Confluo if MALLOC_CONF is
-// narenas:1,dirty_decay_ms:-1,muzzy_decay_ms:-1. Two of Confluo's defects are worked around at no cost: cursors keep a
-// reference to an expression that their query's end destroys, so the expression is kept here; and a second trigger on
+// narenas:1,dirty_decay_ms:-1,muzzy_decay_ms:-1. Two of Confluo's defects are worked around at no cost. A cursor refers
+// to an expression that is destroyed when the query call returns, so the expression is kept here. A second trigger on
 // an aggregate crashes, so there are no triggers.
 #include <sys/resource.h>
 #include <time.h>
@@ -74,7 +74,7 @@ class Log : public confluo::atomic_multilog {
       : atomic_multilog("log", columns(), folder, confluo::storage::IN_MEMORY, ::confluo::archival::archival_mode::OFF,
                         pool) {}
 
-  // Calls `take` with each row of the expression.
+  // Calls `take` with each row that satisfies the expression.
   template <typename Take>
   void query(const std::string& text, Take take) {
     const auto parsed = confluo::parser::parse_expression(text);
@@ -113,7 +113,7 @@ void define(Log* log, const Arguments& arguments) {
     log->add_aggregate("a" + std::to_string(i), "f" + std::to_string(i % arguments.filters), "SUM(bytes)");
 }
 
-// Prepared batches are offered in rotation; only the times of their rows are rewritten.
+// Prepared batches are used in rotation; only their rows' times are rewritten.
 std::vector<confluo::record_batch> make_ring(uint64_t seed) {
   std::vector<confluo::record_batch> ring(kBatches);
   for (size_t i = 0; i < kBatches; ++i) {

@@ -1,7 +1,7 @@
 // measured_run REPORT PROGRAM [ARGUMENT…]: runs the program and writes its CPU seconds (user and kernel) and its peak
-// memory in bytes, both with those of its children, to REPORT. It is small because Linux counts the memory of the
-// process that calls exec() towards the peak of the program that follows; a large caller would hide the program's own
-// peak. Exits with the program's exit code.
+// memory in bytes, both including its children's, to REPORT. Exits with the program's exit code. It is a small program
+// because Linux counts the memory of the process that calls exec() towards the peak of the program that follows; a
+// large caller would hide the program's own peak.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

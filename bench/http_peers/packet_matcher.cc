@@ -1,7 +1,7 @@
 // packet_matcher FILE.pcap: the simplest program that pairs HTTP requests with responses, as a baseline for
 // bench/peers. It examines each IPv4 TCP packet in isolation: a payload that begins with "GET " is a request, and one
-// that begins with "HTTP/1." is the response to the last request of its connection. It ignores sequence numbers,
-// pipelining, heads that span packets and bodies that resemble heads. Prints the URL and the status of each pair.
+// that begins with "HTTP/1." is the response to its connection's last request. It ignores sequence numbers, pipelining,
+// heads that span packets and bodies that resemble heads. Prints each pair's URL and status.
 #include <arpa/inet.h>
 
 #include <cstdint>

@@ -1,9 +1,9 @@
-// Measures the cost of a packet in tapline-monitor: NetAlytics' Figure 5, and the measurements that explain it.
+// Measures tapline-monitor's cost per packet: NetAlytics' Figure 5, and the measurements that explain it.
 //
 // Workloads (traffic.h): TCP connections of 200 packets with 2 % SYN or FIN for the TCP parsers, only GET requests for
 // http_get; frames of 64 to 1500 bytes; 1,000 and 1,000,000 flows, and a curve between them. The whole monitor runs,
-// with a DPDK port (net_null filled by traffic_port.cc), and encodes into a null output. The same run, over the same
-// packets, also measures its receive loop alone, and dpdk-testpmd in rxonly mode.
+// with a DPDK port (net_null, whose packets traffic_port.cc fills in), and encodes into a null output. The same run,
+// over the same packets, also measures the monitor's receive loop alone, and dpdk-testpmd in rxonly mode.
 //
 //   bench_monitor [--json] [--quick] [--parser NAME] [--bytes N] [--flows N] [--seconds S]
 //                 [--only figure5|modes|matched|flows|time]
@@ -28,7 +28,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr uint32_t kChecksumBytes = 4;
-constexpr uint32_t kGapBytes = 20;  // preamble and pause between frames on the wire
+constexpr uint32_t kGapBytes = 20;  // preamble and inter-frame gap on the wire
 constexpr double kTenGigabit = 10e9;
 
 struct Arguments {
@@ -46,7 +46,7 @@ struct Target {
   uint32_t bytes;
   double cycles;
 };
-// The way in which the monitor's threads share the work.
+// How the monitor's threads share the work.
 struct Mode {
   const char* name;
   int cores;
@@ -98,7 +98,7 @@ class Bench {
     }
   }
 
-  // Runs a query that has TO: each packet is decoded and matched, and none is absorbed.
+  // Measures a query with TO: each packet is decoded and matched, and none is absorbed.
   void matched() {
     for (const Target& target : kTargets) {
       if (!wanted(target.parser) || !wanted(target.bytes, 1000)) continue;
@@ -138,7 +138,7 @@ class Bench {
     Trial trial{.subject = subject, .traffic = traffic, .monitor = {}};
     trial.monitor.output = "null";
     trial.seconds = arguments_.seconds;
-    // All connections are in the table, and its memory has been touched.
+    // By then, all connections are in the table, and its memory has been touched.
     trial.warm_up_s = traffic.flows >= 100'000 && subject == Subject::kMonitor ? 3 : 0.3;
     return trial;
   }
@@ -200,7 +200,7 @@ class Bench {
     return row;
   }
 
-  // Writes a plan file with a query for the parser's tuples of everything that goes to the servers.
+  // Writes a plan file with a query for the parser's tuples over all traffic to the servers.
   static std::string plan_for(const std::string& parser) {
     const std::string path = "/tmp/tapline-bench-" + std::to_string(getpid()) + ".json";
     std::ofstream(path) << ordered_json{{"format", 1},
@@ -211,8 +211,8 @@ class Bench {
     return path;
   }
 
-  // Measures the receive loop alone just before and just after, so that a change of the machine's speed is visible and
-  // has half the effect.
+  // Also measures the receive loop alone, just before and just after, so that a change in the machine's speed is
+  // visible and has half the effect.
   ordered_json one_parser(const std::string& parser, uint32_t bytes, uint32_t flows, bool is_matched = false) {
     const TrafficOptions traffic = traffic_for(parser, bytes, flows);
     Trial trial = trial_for(Subject::kMonitor, traffic);

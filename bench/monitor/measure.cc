@@ -30,7 +30,7 @@ namespace {
 
 constexpr double kTimeoutS = 20;
 constexpr uint32_t kSampleEveryPackets = 1 << 13;
-// After this many rounds, every connection has occurred and its memory has been touched.
+// After this number of rounds, every connection has occurred and its memory has been touched.
 constexpr uint64_t kWarmUpRounds = 3;
 constexpr char kHugepagesFile[] = "/proc/sys/vm/nr_hugepages";
 constexpr int kHugepages = 512;
@@ -102,8 +102,8 @@ int monitor(const Trial& trial) {
 
 [[noreturn]] void testpmd(const Trial& trial, int report_fd) {
   setenv("LD_PRELOAD", kTrafficLibrary, 1);
-  // The pool has as many buffers as that of PortSource, of the same size and with the same cache. Two logical cores
-  // share one processor, and one of them only waits.
+  // The pool is like PortSource's: the same number and size of buffers, and the same cache. Two logical cores share one
+  // CPU, and one of them only waits.
   const std::string device = "--vdev=" + null_device(trial);
   const std::string buffers = "--total-num-mbufs=" + std::to_string((uint64_t{trial.monitor.memory_mib} << 19) / 2432);
   const char* arguments[] = {"dpdk-testpmd",
@@ -189,7 +189,7 @@ void read_while_measured(const QueueSamples& queue, const Trial& trial, int repo
   read_for(report_fd, static_cast<int>(trial.seconds * 1000) + 20, report);
 }
 
-// Ends the child, by force after a while. Returns true if it ended normally.
+// Ends the child, and kills it if it takes too long. Returns true if it ended normally.
 bool end(pid_t child, int report_fd, std::string* report) {
   kill(child, SIGTERM);
   const int64_t until_ns = monotonic_ns() + static_cast<int64_t>(kTimeoutS * 1e9);
@@ -202,7 +202,7 @@ bool end(pid_t child, int report_fd, std::string* report) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// The queue's samples after the warm-up, for the requested time.
+// Adds the queue's samples after the warm-up, for the requested time.
 void add_queue(const QueueSamples& queue, const Trial& trial, Measurement* measured) {
   const double hz = tsc_hz();
   if (queue.count == 0) return;

@@ -1,5 +1,5 @@
 // Runs the monitor, or a program to compare it with, in a separate process over endless traffic, and measures the cost
-// of a packet.
+// per packet.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace tapline::bench {
 enum class Subject : uint8_t {
   kReceiveLoop,  // polls the port as the monitor does, and ignores the packets
   kMonitor,      // run_monitor(): all of tapline-monitor
-  kTestpmd,      // dpdk-testpmd --forward-mode=rxonly, same traffic, burst and mempool
+  kTestpmd,      // dpdk-testpmd --forward-mode=rxonly with the same traffic, burst size and mempool
 };
 
 struct Trial {
@@ -27,7 +27,7 @@ struct Trial {
   double seconds = 1.0;
 };
 
-// Cost of the packets between two samples of a trial.
+// The cost of the packets between two samples of a trial.
 struct Window {
   double at_s;  // time since the end of the warm-up
   double cycles_per_packet;
@@ -35,10 +35,10 @@ struct Window {
 
 struct Measurement {
   std::string error;  // empty on success
-  // CPU time of the receiving thread of the last queue, in TSC cycles. It excludes time taken by other processes.
+  // CPU time per packet of the last queue's receiving thread, in TSC cycles. Excludes time taken by other processes.
   double cycles_per_packet = 0;
-  // Packets that were received and not lost on their way to the parsers, for all queues together, with the cores to
-  // themselves: by CPU time if a thread does all the work for its packets, else by wall-clock time.
+  // Packets received and not lost before the parsers, for all queues together, on cores without other load. Based on
+  // CPU time if one thread does all the work for its packets, else on wall-clock time.
   double packets_per_second = 0;
   double lost_share = 0;  // lost packets as a share of the received ones
   std::vector<Window> windows;
@@ -52,8 +52,8 @@ double tsc_hz();
 // Runs the trial. REQUIRES: one thread, no DPDK in this process.
 Measurement run(const Trial& trial);
 
-// Returns true if DPDK can get hugepages. If there are none and this process is permitted to, reserves some until it
-// exits.
+// Returns true if DPDK can get hugepages. If there are none, reserves some until this process exits, provided that it
+// has the permission.
 bool provide_hugepages();
 
 }  // namespace tapline::bench

@@ -1,4 +1,4 @@
-// A file that bench_monitor and the traffic in the measured process both map.
+// A file that both bench_monitor and the traffic in the measured process map.
 //
 // The measured process only writes, and the benchmark reads once it has ended; there is no other synchronisation.
 #pragma once
@@ -10,13 +10,13 @@
 
 namespace tapline::bench {
 
-// Names the file to the measured process.
+// The environment variable that passes the file's name to the measured process.
 inline constexpr char kSharedVariable[] = "TAPLINE_BENCH_SHARED";
 
 inline constexpr uint32_t kMaxQueues = 4;
 inline constexpr uint32_t kMaxSamples = 1 << 16;
 
-// Taken after this many packets, on the receiving thread.
+// Taken at intervals of this number of packets, on the receiving thread.
 struct Sample {
   uint64_t tsc;
   uint64_t cpu_ns;

@@ -24,8 +24,8 @@ void put32(uint8_t* target, uint32_t value) {
 
 constexpr std::string_view kShortestRequest = "GET / HTTP/1.1\r\n\r\n";
 
-// Returns a GET request of exactly that many bytes; sets *number_at to the start of its URL's number of four digits, if
-// it has one. REQUIRES: bytes >= kShortestRequest.size().
+// Returns a GET request of exactly `bytes`. Sets *number_at to the start of the four-digit number in its URL, if there
+// is one. REQUIRES: bytes >= kShortestRequest.size().
 std::string request(uint32_t bytes, uint32_t* number_at) {
   const std::string min(kShortestRequest);
   std::string head = "GET /item/0000 HTTP/1.1\r\nHost: shop\r\n";
@@ -86,12 +86,12 @@ uint32_t Traffic::next_flow() {
 void Traffic::next(uint8_t* frame) {
   const uint32_t round = round_;
   const uint32_t flow = next_flow() + options_.first_flow;
-  const uint32_t age = round + flow * 37;  // 37 and 200 have no common factor: all ages are equally frequent
+  const uint32_t age = round + flow * 37;  // 37 and 200 have no common factor, so all ages are equally frequent
   const uint32_t step = age % kConnectionPackets;
   const uint32_t life = age / kConnectionPackets;
   const bool is_data = step >= kFirstData && step < kClientFin;
   const bool http = options_.kind == TrafficKind::kHttpGet;
-  // Data alternate: packets 3, 5, 7… come from the client, 4, 6, 8… from the server.
+  // Data packets alternate: 3, 5, 7… come from the client, 4, 6, 8… from the server.
   const bool from_server = step == 1 || step == kServerFin || (is_data && !http && step % 2 == 0);
   const uint32_t sent = std::min(std::max(step, kFirstData), kClientFin) - kFirstData;  // data packets before this one
   const uint32_t client_isn = (flow * 0x9e3779b1u) ^ (life * 0x85ebca6bu) ^ 1;

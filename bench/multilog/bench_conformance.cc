@@ -1,9 +1,10 @@
-// bench_conformance: repeats Confluo's Figure 9(a). Appends batches of 32 headers with the switches of their path to a
-// MultiLog that checks each against a number of rules: for each forbidden switch S, a filter `path contains S`, a COUNT
-// of it, and a trigger that is evaluated every millisecond. Prints the writer's CPU time per batch in microseconds, the
-// median of 5 runs, as JSON lines.
+// bench_conformance: repeats Confluo's Figure 9(a). Appends batches of 32 headers with the switches on their path to a
+// MultiLog that checks each header against a number of rules: for each forbidden switch S, a filter `path contains S`,
+// a COUNT over it, and a trigger that is evaluated every millisecond. Prints the writer's CPU time per batch in
+// microseconds (median of 5 runs), as JSON lines.
 //
-// Rows are those of tapline-multilog with 5 hops and without frames; one packet in 10,000 passes a forbidden switch.
+// Rows are like those of tapline-multilog with 5 hops and without frames; one packet in 10,000 traverses a forbidden
+// switch.
 #include <time.h>
 
 #include <algorithm>
@@ -64,7 +65,7 @@ void add_check(MultiLog* log, uint32_t number) {
       log->add_trigger({.name = name, .aggregate = name + "_count", .condition = "COUNT > 0", .period_ns = 1'000'000}));
 }
 
-// Returns microseconds per batch.
+// Returns the microseconds per batch.
 double measure(uint32_t checks) {
   Options options(HeaderLayout(0, kHops).schema());
   options.memory_bytes = size_t{512} << 20;

@@ -59,7 +59,7 @@ double copy_baseline(const Arguments& arguments, bool streaming) {
          static_cast<double>(*std::max_element(took.begin(), took.end()));
 }
 
-// The share of wake-ups after a sleep of one millisecond that are more than 100 µs late.
+// Measures the share of wake-ups after a sleep of one millisecond that are more than 100 µs late.
 class BareTimer {
  public:
   void start() {

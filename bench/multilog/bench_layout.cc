@@ -10,7 +10,7 @@
 
 namespace tapline::multilog {
 
-// Measures nanoseconds per row of the building blocks, as the minimum of several rounds.
+// Measures the building blocks in nanoseconds per row, as the minimum of several rounds.
 void run_layout() {
   constexpr size_t kRows = 4 * kMaxSegmentRows;
   const std::vector<PaperRow> rows = make_rows(1);

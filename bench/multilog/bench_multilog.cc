@@ -1,18 +1,19 @@
-// bench_multilog: measures how fast a MultiLog takes records, on the paper's workload (Confluo §5.1): 54-byte records,
-// addresses of a /24, ten ports, batches of 1024. The baseline, in the same run, copies the same records into memory
-// that has been touched already.
+// bench_multilog: measures how fast a MultiLog ingests records, on the paper's workload (Confluo §5.1): 54-byte
+// records, addresses from a /24, ten ports, batches of 1024. The baseline, in the same run, copies the same records
+// into memory that has already been touched.
 //
 //   ingest (the default)  --writers W --indexes I --filters F --aggregates A --triggers T --records N
 //   --queries             the same records with 4 indexes, then the rows and time of each query, and the time to fetch
 //                         only the same rows from known addresses; and ingest while queries run
-//   --rate R              offers R records a second instead of as many as possible, and measures the CPU use of the
+//   --rate R              offers R records per second instead of as many as possible, and measures the CPU use of the
 //                         writers
 //   --untouched           nothing touches the log's memory before the measurement (bench/confluo/run)
 //   --layout              the measurements behind the layout: copies, columns, building postings, fetching rows
 //   --restart DIRECTORY   N records with a journal, and the time to load them; the directory must be empty
 //
-// Filters are `src_ip == … && dst_port == …` (each matches 1 record in 2560); aggregates SUM(bytes) of filters, 1 ms
-// buckets; triggers `SUM > …` on them, each evaluated every millisecond. Times are wall-clock, per batch.
+// Filters are `src_ip == … && dst_port == …` (each matches 1 record in 2560). Aggregates are SUM(bytes) over filters,
+// with 1 ms buckets. Triggers are `SUM > …` on the aggregates, each evaluated every millisecond. Times are wall-clock
+// times per batch.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

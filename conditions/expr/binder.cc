@@ -22,7 +22,7 @@ void Binder::run(const Shape& shape) {
         stack.push_back(joined(negated ? Node::Kind::kAnd : Node::Kind::kOr, node.any(), &stack));
         break;
       case Tree::Node::kNot:
-        // The nodes below were already built as their opposites.
+        // The child nodes were already built in negated form.
         break;
       default:
         stack.push_back(bound({node, negated}));
@@ -115,7 +115,7 @@ Binder::Operand Binder::operand_of(const Tree::Term& term) {
     const std::string& name = term.aggregate().name();
     operand.aggregate = resolve_ ? resolve_(name) : std::nullopt;
     operand.token = {Token::Kind::kWord, name, term.aggregate().at()};
-    // The error must not reveal that an aggregate exists which the caller may not use.
+    // The error must not reveal the existence of an aggregate that the caller may not use.
     if (!operand.aggregate) throw ParseError{"unknown field " + quoted(name), term.aggregate().at()};
   } else {
     operand.field = &field_of(term.field(), &operand.column);

@@ -1,11 +1,11 @@
-// Turns a tree into an Expression over a schema: finds the fields, checks types, and interprets words by the field next
-// to them (literal.h).
+// Turns a tree into an Expression over a schema: finds the fields, checks types, and interprets words according to the
+// field that they are compared with (literal.h).
 //
 //   binder.cc       the nodes, in negation normal form; leaves and operands
 //   comparison.cc   sum < sum
 //   membership.cc   field in …, like …, contains …
 //
-// Used once: run() throws ParseError for an invalid tree, with the position that the tree states.
+// Used once: run() throws ParseError for an invalid tree, with the position that the tree gives.
 #pragma once
 
 #include <optional>
@@ -32,12 +32,12 @@ class Binder {
     const Field* field = nullptr;
     Column column;
     std::optional<AggregateRef> aggregate;
-    // A word or text, or the name of the field or aggregate; its view is into the tree.
+    // A word or text, or the name of the field or aggregate, as a view into the tree.
     Token token;
     bool is_literal() const { return field == nullptr && !aggregate; }
   };
-  // A leaf that is being built. Under an odd number of negations, it becomes its opposite, and a disjunction of leaves
-  // becomes a conjunction of their opposites.
+  // The context of a leaf that is being built. Under an odd number of negations, the leaf becomes its opposite, and a
+  // disjunction of leaves becomes a conjunction of their opposites.
   struct Place {
     const Tree::Node& node;
     bool negated;
@@ -70,8 +70,8 @@ class Binder {
   Node with_literal(const Column& column, Compare compare, const std::vector<Operand>& sum, const Place& place);
   static uint64_t float_infinity_key(const Column& column, bool is_negative);
 
-  // membership.cc
-  // Returns a leaf, or for wide columns a disjunction of leaves, that is true if the value is in one of the ranges.
+  // Defined in membership.cc. Returns a leaf that is true if the value is in one of the ranges; for wide columns, a
+  // disjunction of such leaves.
   Node from_values(const Column& column, const std::vector<Values>& values, const Place& place);
   Node from_texts(const Column& column, std::vector<std::string> texts, const Place& place);
   static std::string text_literal(const Token& token);

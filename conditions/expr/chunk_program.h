@@ -1,5 +1,5 @@
 // Evaluates several expressions over a chunk of rows at once: each column is extracted from the rows once, each
-// distinct comparison is made once over its column (simd/kernels.h), and bits are combined.
+// distinct comparison is made once over its column (simd/kernels.h), and the resulting bits are combined.
 //
 //   rows ──▶ columns (only those needed) ──▶ bits per leaf (shared by the expressions) ──▶ bits per expression
 //
@@ -45,10 +45,10 @@ class ChunkProgram {
   // Builder: adds a column for keys_of(). Returns its number. REQUIRES: column.keyed().
   uint32_t add_column(const Column& column);
 
-  // Selects the rows of the chunk that satisfy expression `number`. Leaves that depend on aggregates are assumed true,
-  // so the selected rows must be verified one by one.
+  // Selects the rows of the chunk that satisfy expression `number`. Leaves that depend on aggregates are assumed to be
+  // true, so the selected rows must be verified one by one.
   void select(uint32_t number, ChunkScratch* scratch, ChunkBits* selected) const;
-  // Returns the chunk's keys of a column, key_bytes() each.
+  // Returns the chunk's keys for a column, key_bytes() each.
   const void* keys_of(uint32_t column, ChunkScratch* scratch) const;
 
   size_t columns() const { return columns_.size(); }
@@ -60,7 +60,7 @@ class ChunkProgram {
   struct ProgramLeaf {
     Leaf leaf;
     uint32_t column = 0;
-    // The leaf is true for keys within any of `ranges` or, if inverted, for keys outside of all.
+    // The leaf is true for keys within any of `ranges` or, if it is inverted, for keys outside all of them.
     KeyRanges ranges;
     bool inverted = false;
   };
@@ -81,8 +81,8 @@ class ChunkProgram {
 class ChunkScratch {
  public:
   explicit ChunkScratch(const simd::Kernels& kernels = simd::best()) : kernels_(&kernels) {}
-  // Begins a new chunk: `count` rows, at most kChunkRows, `stride` bytes apart, that do not change until the next
-  // begin().
+  // Begins a new chunk of `count` rows (at most kChunkRows) that are `stride` bytes apart and do not change until the
+  // next begin().
   void begin(const ChunkProgram& program, const uint8_t* rows, uint32_t stride, uint32_t count);
   uint32_t count() const { return count_; }
   const uint8_t* row(uint32_t index) const { return rows_ + size_t{index} * stride_; }

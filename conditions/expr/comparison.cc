@@ -1,4 +1,4 @@
-// Compiles comparisons (sum < sum): of a field with a value, of two fields, or of a sum with a constant.
+// Compiles comparisons (sum < sum): a field with a value, two fields, or a sum with a constant.
 #include <algorithm>
 #include <cmath>
 
@@ -152,7 +152,7 @@ Node Binder::with_literal(const Column& column, Compare compare, const std::vect
   const bool with = compare == Compare::kLessEqual || compare == Compare::kGreaterEqual;
   const bool wide = !column.keyed();
   if (wide) {
-    // Strictly below is not (at or above), and vice versa.
+    // "strictly below" is the opposite of "at or above", and vice versa
     const std::string min(column.bytes, '\0'), greatest(column.bytes, '\xff');
     const bool is_up = is_below != with;
     return from_values(column, {is_up ? Values{0, 0, value.wide_low, greatest} : Values{0, 0, min, value.wide_low}},

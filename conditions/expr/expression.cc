@@ -53,7 +53,7 @@ int order_of_pair(const Leaf& leaf, const uint8_t* row) {
   return std::memcmp(row + leaf.column.offset, row + leaf.other.offset, leaf.column.bytes);
 }
 
-// Adds `leaf` to a clause, merging it with one on the same column. Returns false if no row can satisfy both.
+// Adds `leaf` to a clause, merging it with a leaf on the same column. Returns false if no row can satisfy both.
 bool add_to(Clause* clause, const Leaf& leaf) {
   for (Leaf& present : *clause) {
     if (present.same_as(leaf)) return true;
@@ -271,7 +271,7 @@ bool Expression::matches(const uint8_t* row, const Schema& schema, const Values&
 
 void Expression::make_steps() { entry_ = add_steps(root_, kAccept, kReject); }
 
-// Adds children from the last to the first: each needs the first step of the next one.
+// Adds children from last to first, since each child needs the first step of the next one.
 uint32_t Expression::add_steps(const Node& node, uint32_t if_true, uint32_t if_false) {
   if (node.kind == Node::Kind::kTrue) return if_true;
   if (node.kind == Node::Kind::kFalse) return if_false;

@@ -1,7 +1,7 @@
-// A condition on rows of a schema, compiled from a tree (conditions/tree) or from text (parser.h has the grammar): it
-// is a tree in negation normal form (negations are pushed into the leaves).
+// A condition on a schema's rows, compiled from a tree (conditions/tree) or from text (parser.h has the grammar) into a
+// tree in negation normal form (negations are pushed into the leaves).
 //
-//   comparison    sum (== = != < <= > >=) sum    sum: fields, list elements, aggregates and literals joined by + -
+//   comparison    sum (== = != < <= > >=) sum    a sum: fields, list elements, aggregates and literals joined by + -
 //   membership    field in 10.1.3.0/24 | 80..90 | [80, 90] | {80, 443, 8000..8080}    also `not in`, = and != (80, 443)
 //   wildcard      dstIP like 192.*.*.1                                                also `not like`
 //   list          path contains 7
@@ -10,8 +10,8 @@
 // Numbers take units (B KB MB GB TB KiB MiB GiB ns us ms s m h) and 0x; TCP, UDP, ICMP, true and false are numbers,
 // too.
 //
-// Logic is three-valued: a comparison with a missing field is unknown, and so is its negation; unknown selects nothing.
-// Immutable once compiled: any thread may evaluate it.
+// Logic is three-valued: a comparison with a missing field is unknown, and so is its negation. A condition that is
+// unknown selects no row. Immutable once compiled: any thread may evaluate it.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@
 
 namespace tapline::conditions {
 
-// A value of an aggregate: an integer if possible, since nanoseconds since the epoch don't fit a double.
+// An aggregate's value: an integer if possible, since nanoseconds since the epoch don't fit into a double.
 struct Number {
   bool present = false;
   bool is_float = false;
@@ -43,7 +43,7 @@ struct KeyRange {
   uint64_t low, high;  // both inclusive
   bool operator==(const KeyRange&) const = default;
 };
-// Sorted and disjoint, with gaps between them.
+// Sorted and disjoint, with gaps between the ranges.
 using KeyRanges = std::vector<KeyRange>;
 
 KeyRanges union_of(KeyRanges ranges);
@@ -51,7 +51,7 @@ KeyRanges intersect(const KeyRanges& a, const KeyRanges& b);
 KeyRanges complement(const KeyRanges& ranges, uint64_t max_key);
 bool contains(const KeyRanges& ranges, uint64_t key);
 
-// An output of an aggregate. The resolver assigns the numbers.
+// An output of an aggregate. The resolver assigns both numbers.
 struct AggregateRef {
   uint32_t aggregate = 0;
   uint32_t output = 0;
@@ -72,7 +72,7 @@ struct Term {
 
 struct Leaf {
   enum class Kind : uint8_t {
-    kKeys,     // (key of column & mask) lies in ranges
+    kKeys,     // (key of column & mask) is in one of ranges
     kWide,     // low <= (bytes of column & wide_mask) <= high
     kPresent,  // column is present
     kLinear,   // sum of terms + constant, compared with 0
@@ -81,7 +81,7 @@ struct Leaf {
   };
   Kind kind = Kind::kKeys;
   Compare compare = Compare::kEqual;  // kLinear, kPair
-  bool negated = false;               // for all kinds but kKeys
+  bool negated = false;               // for all kinds except kKeys
   Column column;
   Column other;
   uint64_t mask = ~uint64_t{0};
@@ -90,7 +90,7 @@ struct Leaf {
   std::vector<std::string> texts;
   std::vector<Term> terms;
   Number constant;
-  std::string text;  // canonical, for messages
+  std::string text;  // canonical text, for messages
 
   // Returns true if both leaves select the same rows, regardless of how they were written.
   bool same_as(const Leaf& other_leaf) const;
@@ -110,12 +110,12 @@ using Clause = std::vector<Leaf>;
 class Expression {
  public:
   using Resolver = std::function<std::optional<AggregateRef>(std::string_view name)>;
-  // Limits on bytes, on nested parentheses and negations, and on leaves.
+  // Limits on the number of bytes, on nested parentheses and negations, and on the number of leaves.
   static constexpr size_t kMaxBytes = 64 * 1024;
   static constexpr int kMaxDepth = 100;
   static constexpr size_t kMaxLeaves = 4096;
 
-  // Compiles an expression; an empty one selects everything. Errors are kInvalid and give the byte position of the
+  // Compiles an expression; an empty one selects every row. Errors are kInvalid and give the byte position of the
   // mistake.
   static Result<Expression> compile(std::string_view text, const Schema& schema, const Resolver& resolve = {});
   // Checks a tree, which may come from an untrusted source, and compiles it.
@@ -123,26 +123,26 @@ class Expression {
 
   const Node& root() const { return root_; }
   const std::vector<Leaf>& leaves() const { return leaves_; }
-  // The text as written, or the tree's canonical text.
+  // Returns the text as written, or the tree's canonical text.
   const std::string& text() const { return text_; }
   const Tree& tree() const { return tree_; }
   bool depends_on_aggregate() const;
   std::vector<AggregateRef> aggregates() const;
 
-  // Evaluates one row, without vector instructions or allocations. `value` provides the aggregates, which are unknown
-  // if it is null.
+  // Evaluates one row, without vector instructions or allocations. `value` provides the aggregates; if it is null, they
+  // are unknown.
   using Values = std::function<Number(const AggregateRef&)>;
   bool matches(const uint8_t* row, const Schema& schema, const Values& value = {}) const;
 
-  // The canonical disjunctive normal form: leaves on one column are merged, and contradictions and duplicates are left
-  // out. Returns nullopt if it would have more than `max_clauses`. A clause without leaves selects everything; an empty
-  // form selects nothing.
+  // Returns the canonical disjunctive normal form, in which leaves on one column are merged, and contradictions and
+  // duplicates are omitted. Returns nullopt if it would have more than `max_clauses`. A clause without leaves selects
+  // every row; an empty form selects none.
   std::optional<std::vector<Clause>> dnf(size_t max_clauses = 64) const;
 
  private:
   friend class Binder;
-  // A step of the tree as a flat program: evaluates a leaf, then continues at the step for its outcome. In negation
-  // normal form, "unknown" counts as false, since nothing above a leaf negates it.
+  // One step of the tree as a flat program: evaluates a leaf, then continues at the step for the outcome. In negation
+  // normal form, "unknown" counts as false, since no node above a leaf negates it.
   struct Step {
     uint32_t leaf, if_true, if_false;
   };
@@ -161,7 +161,7 @@ class Expression {
 
 enum class Truth : uint8_t { kFalse, kUnknown, kTrue };
 Truth evaluate(const Leaf& leaf, const uint8_t* row, const Schema& schema, const Expression::Values& value);
-// Returns the leaf as canonical text: "dstPort in {80..80}".
+// Returns the leaf as canonical text, such as "dstPort in {80..80}".
 std::string describe(const Leaf& leaf, const Schema& schema);
 
 }  // namespace tapline::conditions

@@ -194,7 +194,7 @@ TEST_F(Expressions, TheNormalFormIsCanonical) {
   EXPECT_FALSE(Expression::compile(wide, schema_)->dnf().has_value());
 }
 
-// Compares chunks of up to 1000 rows with the evaluation row by row.
+// Compares chunks of up to 1000 rows with row-by-row evaluation.
 TEST_F(Expressions, ChunksAgreeWithRows) {
   std::mt19937 random(7);
   std::vector<uint8_t> rows;

@@ -1,5 +1,5 @@
-// Interprets words next to a field: numbers with units, addresses and bytes, as keys or (for fields of over 8 bytes) as
-// bytes. All functions throw ParseError.
+// Interprets words that are compared with a field: numbers with units, addresses and bytes, as keys or (for fields
+// wider than 8 bytes) as bytes. All functions throw ParseError.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tapline::conditions {
 
-// A range of values of a column, as keys or as bytes.
+// A range of a column's values, as keys or as bytes.
 struct Values {
   uint64_t low = 0, high = 0;
   std::string wide_low, wide_high;
@@ -19,9 +19,9 @@ struct Values {
 
 // Parses numbers such as "100", "0x1f", "1.5GB" and "10ms", and the names TCP, UDP, ICMP, true and false.
 Number parse_number(std::string_view word, size_t position);
-// Returns the bytes, in network order, of one address of the column's type.
+// Returns the bytes, in network order, of an address of the column's type.
 std::string parse_address(const Column& column, std::string_view word, size_t position);
-// Parses "text" or 0x…, padded with zeros.
+// Parses "text" or 0x…, and pads it with zeros.
 std::string parse_bytes(const Column& column, const Token& token);
 
 bool is_address(const Column& column);

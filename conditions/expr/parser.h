@@ -1,5 +1,5 @@
-// Parses text into a tree (conditions/tree), by recursive descent. It knows the schema only to distinguish fields,
-// outputs of aggregates and values; binder.h checks types.
+// Parses text into a tree (conditions/tree), by recursive descent. Uses the schema only to distinguish fields,
+// aggregates' outputs and values; binder.h checks types.
 //
 //   or         := and ("||" and)*
 //   and        := unary ("&&" unary)*
@@ -41,7 +41,7 @@ class Parser {
     if (next_ + 1 < tokens_.size()) ++next_;
     return token;
   }
-  // Returns true if the token is this symbol, or this word in any case, unless the schema has a field of that name.
+  // Returns true if the token is this symbol, or this word in any case, unless the schema has a field with that name.
   bool is(const Token& token, std::string_view symbol) const;
   bool accept(std::string_view symbol);
   void expect(std::string_view symbol);

@@ -6,7 +6,8 @@
 namespace tapline::conditions {
 namespace {
 
-// Longer sets, and sets over more columns, are evaluated, since their tables would not fit in the cache.
+// Expressions with longer sets, or with sets over more columns, are evaluated, since their tables would not fit in the
+// cache.
 constexpr uint64_t kMaxKeys = 256;
 constexpr size_t kMaxColumns = 16;
 
@@ -31,7 +32,7 @@ std::optional<RowDispatch::Demands> RowDispatch::demands_of(const Leaf& leaf) {
   return Demands{std::move(demand)};
 }
 
-// Prefers few columns, since each row needs a lookup for each of them; then a column with many possible values, since
+// Prefers few columns, since each row needs a look-up for each of them; then a column with many possible values, since
 // fewer rows match; then the shorter list.
 bool RowDispatch::is_better(const Demands& a, const Demands& b) {
   if (a.size() != b.size()) return a.size() < b.size();
@@ -39,7 +40,7 @@ bool RowDispatch::is_better(const Demands& a, const Demands& b) {
   return a[0].keys.size() < b[0].keys.size();
 }
 
-// Adds `more_demands` to the demands; returns true if a lookup is still worthwhile.
+// Adds `more_demands` to the demands. Returns true if a look-up is still worthwhile.
 bool RowDispatch::unite(Demands* demands, Demands more_demands) {
   for (Demand& demand : more_demands) {
     auto same =

@@ -1,7 +1,7 @@
-// Finds, among many expressions, those that may be true for a row, without evaluating all of them. It is for appends of
-// a few rows at a time (chunk_program.h is for many), and for many expressions that are only sets of keys.
+// Finds, among many expressions, those that may be true for a row, without evaluating all of them. Intended for appends
+// of a few rows at a time (chunk_program.h is for many rows), and for many expressions that are only sets of keys.
 //
-//   key of a column ──▶ hash table ──▶ expressions that require just this key in this column ───┐
+//   key of a column ──▶ hash table ──▶ expressions that require this very key in this column ───┐
 //                       expressions that require no particular keys ────────────────────────────┴─▶ candidates
 //
 // Every expression that is true for a row is a candidate. A candidate may be false unless is_set() of its expression,
@@ -23,16 +23,16 @@ class RowDispatch {
  public:
   explicit RowDispatch(const Schema& schema) : presence_offset_(schema.presence_offset()) {}
 
-  // Returns true if the expression requires only certain keys, of one column or any of several: `path contains 7`,
-  // `dst_port in {80, 443}`. A candidate is then certainly true for the row.
+  // Returns true if the expression only requires certain keys, in one column or in any of several, as in `path contains
+  // 7` and `dst_port in {80, 443}`. If such an expression is a candidate, it is certainly true for the row.
   static bool is_set(const Expression& expression);
 
-  // Builder: the caller chooses the expression's number.
+  // Builder: adds an expression, whose number the caller chooses.
   void add(uint32_t number, const Expression& expression);
   // Builder: must be called once, after the last add().
   void finish();
 
-  // Returns true if looking up this many rows one by one costs less than comparing whole columns with each key.
+  // Returns true if looking up this number of rows one by one costs less than comparing whole columns with each key.
   bool pays(uint32_t rows) const { return rows * tables_.size() * kLookup < keys_ * (kCompare + rows / kRowsCompared); }
 
   // Calls visit(number) for each candidate, in no particular order.
@@ -46,8 +46,8 @@ class RowDispatch {
     for (const uint32_t number : always_) visit(number);
   }
 
-  // Calls visit(row, number) for each candidate in a chunk of rows, `stride` bytes apart. REQUIRES: at most kChunkRows
-  // rows, and is_set() of all expressions.
+  // Calls visit(row, number) for each candidate in a chunk of rows that are `stride` bytes apart. REQUIRES: at most
+  // kChunkRows rows, and is_set() of all expressions.
   template <typename Visit>
   void for_each_candidate_in(const uint8_t* rows, uint32_t stride, uint32_t count, Visit&& visit) const {
     alignas(64) uint8_t keys[kChunkRows * sizeof(uint64_t)];
@@ -74,11 +74,11 @@ class RowDispatch {
   }
 
  private:
-  // Measured costs, in nanoseconds, of a lookup and of comparing a chunk's column with a key; a comparison takes one
+  // Measured costs, in nanoseconds, of a look-up and of comparing a chunk's column with a key; the comparison takes one
   // nanosecond more for every kRowsCompared rows.
   static constexpr size_t kLookup = 4, kCompare = 30, kRowsCompared = 16;
 
-  // A necessary condition of an expression: `column`, or another column of the list, has one of `keys`.
+  // A necessary condition for an expression to be true: `column`, or another column in the list, has one of `keys`.
   struct Demand {
     Column column;
     std::vector<uint64_t> keys;
@@ -86,11 +86,11 @@ class RowDispatch {
   using Demands = std::vector<Demand>;
   struct Slot {
     uint64_t key = 0;
-    uint32_t begin = 0, end = 0;  // range in `numbers`; empty if 0
+    uint32_t begin = 0, end = 0;  // range in `numbers`; end is 0 if the slot is empty
   };
   struct Table {
     Column column;
-    std::vector<std::pair<uint64_t, uint32_t>> asked;  // key, number
+    std::vector<std::pair<uint64_t, uint32_t>> asked;  // keys and numbers added so far
     // A hash table that is at most half full.
     std::vector<Slot> slots;
     uint32_t shift = 0;

@@ -1,4 +1,5 @@
-// The tokens of an expression, and the error that ends parsing, which is thrown only inside expr/, never by compile().
+// The tokens of an expression, and the error that ends parsing. The error is thrown only inside expr/, never by
+// compile().
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct Token {
   size_t position = 0;
 };
 
-// The result ends with a kEnd. Views are into `text`.
+// Splits the text into tokens, of which the last is a kEnd. Views are into `text`.
 std::vector<Token> tokens(std::string_view text);
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }

@@ -1,14 +1,14 @@
-// The layout of a record: fixed-width fields at fixed offsets of a packed row.
+// The layout of a record: fixed-width fields at fixed offsets in a packed row.
 //
 //   | field 0 | field 1 | … | field n-1 | presence bits of optional fields, starting at the first byte's lowest bit |
 //
 // Integers, floats, times and IPv4 addresses are in host order (an IPv4 address is a number: 10.0.0.1 = 0x0a000001);
 // IPv6, MAC and other byte fields are in network order. A row without optional fields has no presence bytes.
 //
-// Each field, or element of a list, up to 8 bytes wide has a *key*: an unsigned number of 1, 2, 4 or 8 bytes that sorts
-// like the values (signed numbers have an offset; for floats, -0 equals 0 and NaN is above all others). Filters,
-// indexes and zone maps use keys only. A wider field (an IPv6 address) is divided into *parts* of up to 8 bytes, most
-// significant first, which have a key each.
+// Each field or list element of up to 8 bytes has a *key*: an unsigned number of 1, 2, 4 or 8 bytes that sorts like the
+// values (signed numbers have an offset; for floats, -0 equals 0 and NaN is above all others). Filters, indexes and
+// zone maps use only keys. A wider field (such as an IPv6 address) is divided into *parts* of up to 8 bytes, most
+// significant first, each of which has a key.
 #pragma once
 
 #include <cstdint>
@@ -44,12 +44,12 @@ enum class FieldType : uint8_t {
 
 // An address of either family in a row: 4 or 6, then the address in network order, padded with zeros.
 inline constexpr uint32_t kAddressBytes = 17;
-// Returns an address as in a row. REQUIRES: 4 or 16 bytes in network order.
+// Returns an address in the form that rows contain. REQUIRES: 4 or 16 bytes in network order.
 std::string address_bytes(std::string_view address);
 // Returns 32 or 128. REQUIRES: a result of address_bytes().
 uint32_t bits_of_address(std::string_view bytes);
 
-// A string in a row. The bytes are stored elsewhere and live only as long as the row, so a row with texts can't be
+// A string in a row. Its bytes are stored elsewhere and live only as long as the row, so a row with strings can't be
 // stored.
 struct TextRef {
   const char* data = nullptr;
@@ -64,14 +64,14 @@ struct FieldSpec {
   FieldType type = FieldType::kU32;
   // The length of a kBytes field, 1 to 64.
   uint32_t bytes = 0;
-  // Above 1 for a list, such as the switches of a path: `path[2]`, `path contains 7`.
+  // Above 1 for a list, such as a path's switches: `path[2]`, `path contains 7`.
   uint32_t elements = 1;
   // True if a record may lack the field (in a MultiLog row, its presence bit is then 0). A comparison with a missing
-  // field selects nothing, negated or not.
+  // field selects no row, negated or not.
   bool optional = false;
 };
 
-// Describes a number or byte string at an offset of the row.
+// A number or byte string at an offset in the row.
 struct Column {
   uint32_t offset = 0;
   FieldType type = FieldType::kU32;
@@ -80,7 +80,7 @@ struct Column {
   int32_t presence_bit = -1;
 
   bool keyed() const { return bytes <= 8; }
-  // The width of the key in bytes: 1, 2, 4 or 8.
+  // Returns the width of the key in bytes: 1, 2, 4 or 8.
   uint32_t key_bytes() const { return bytes <= 2 ? bytes : bytes <= 4 ? 4 : 8; }
   uint64_t max_key() const { return key_bytes() == 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * key_bytes())) - 1; }
   uint32_t parts() const { return (bytes + 7) / 8; }
@@ -95,7 +95,7 @@ struct Column {
   }
   bool is_float() const { return type == FieldType::kF32 || type == FieldType::kF64; }
   bool is_signed() const { return type >= FieldType::kI8 && type <= FieldType::kI64; }
-  // True if sums, averages and arithmetic make sense.
+  // Returns true if sums, averages and arithmetic make sense.
   bool is_number() const { return type <= FieldType::kF64 || type == FieldType::kTime; }
   bool operator==(const Column&) const = default;
 };
@@ -113,8 +113,8 @@ struct Field {
 
 class Schema {
  public:
-  // REQUIRES: there is a kTime field that is neither a list nor optional. The first such field is the record's time in
-  // nanoseconds.
+  // REQUIRES: one of the fields has type kTime and is neither a list nor optional. The first such field is the record's
+  // time in nanoseconds.
   static Result<Schema> make(std::vector<FieldSpec> fields);
 
   const std::vector<Field>& fields() const { return fields_; }
@@ -123,7 +123,7 @@ class Schema {
   uint32_t row_bytes() const { return row_bytes_; }
   uint32_t presence_offset() const { return presence_offset_; }
   uint32_t presence_bits() const { return presence_bits_; }
-  // Returns one line "name type[elements] optional" per field; equal texts mean equal layouts.
+  // Returns a line "name type[elements] optional" per field. Equal texts mean equal layouts.
   std::string to_text() const;
   static Result<Schema> from_text(std::string_view text);
 
@@ -148,12 +148,13 @@ uint32_t float_key32(float value);
 
 // REQUIRES: column.keyed().
 uint64_t key_of(const Column& column, const uint8_t* row);
-// Returns the number of a key. REQUIRES: is_number(), or an unsigned meaning of the bits.
+// Returns a key's number. REQUIRES: is_number(), or the bits are to be read as an unsigned number.
 double number_of_key(const Column& column, uint64_t key);
-// Returns the integer of a key. REQUIRES: keyed() and not is_float().
+// Returns a key's integer. REQUIRES: keyed() and not is_float().
 __int128 integer_of_key(const Column& column, uint64_t key);
 uint64_t key_of_integer(const Column& column, __int128 value);
-// The range of integers in the column. REQUIRES: keyed() and not is_float().
+// Returns the minimum of the integers that the column can hold; max_of() returns the maximum. REQUIRES: keyed() and not
+// is_float().
 __int128 min_of(const Column& column);
 __int128 max_of(const Column& column);
 
@@ -182,7 +183,7 @@ class RowBuilder {
   std::vector<uint8_t> row_;
 };
 
-// Formats the field's first element, such as "10.0.0.1" or "1500"; returns "" if it is missing.
+// Formats the field's first element, as in "10.0.0.1" or "1500". Returns "" if it is missing.
 std::string format_field(const Schema& schema, const Field& field, const uint8_t* row);
 
 }  // namespace tapline::conditions

@@ -1,5 +1,5 @@
-// The loop around compare64<T>, which converts 64 keys to 64 bits and is defined for each instruction set. Included
-// only by kernels_*.cc.
+// The loop around compare64<T>, which maps 64 keys to 64 bits and is defined for each instruction set. Included only by
+// kernels_*.cc.
 #pragma once
 
 #include <immintrin.h>

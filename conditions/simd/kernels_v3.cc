@@ -30,7 +30,7 @@ uint64_t compare64(const uint16_t* keys, uint16_t mask, uint16_t low, uint16_t s
   };
   uint64_t bits = 0;
   for (int i = 0; i < 2; ++i) {
-    // Packing works within each half, so a permutation restores the order of the quarters.
+    // Packing works within each 128-bit half, so a permutation restores the order of the quarters.
     const __m256i packed =
         _mm256_permute4x64_epi64(_mm256_packs_epi16(compare(keys + 32 * i), compare(keys + 32 * i + 16)), 0xd8);
     bits |= static_cast<uint64_t>(static_cast<uint32_t>(_mm256_movemask_epi8(packed))) << 32 * i;

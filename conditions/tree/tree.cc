@@ -57,7 +57,7 @@ std::string text_of(const Tree::Field& field) {
   return field.has_element() ? field.name() + "[" + std::to_string(field.element()) + "]" : field.name();
 }
 
-// Writes text with a quote in hexadecimal, which byte fields accept, since quoted text can't contain one.
+// Writes text that contains a quote in hexadecimal (which byte fields accept), since quoted text can't contain a quote.
 std::string text_of(const Tree::Literal& literal) {
   if (!literal.has_text()) return literal.word();
   const std::string& text = literal.text();
@@ -71,7 +71,7 @@ std::string text_of(const Tree::Literal& literal) {
   return hex;
 }
 
-// Writes one sign per term, since the language has no two signs in a row.
+// Writes one sign per term, since the language does not allow two consecutive signs.
 std::string text_of(const google::protobuf::RepeatedPtrField<Tree::Term>& terms) {
   std::string text;
   for (const Tree::Term& term : terms) {
@@ -102,7 +102,7 @@ std::string text_of(const Tree::Membership& membership) {
   return membership.ranges_size() == 1 ? begin + values : begin + "{" + values + "}";
 }
 
-// The precedence of an expression. A part is put in parentheses if it does not bind tighter than the text around it.
+// The precedence of an expression. A part is put in parentheses unless it binds more tightly than the text around it.
 enum class Binding : uint8_t { kOr, kAnd, kNot, kLeaf };
 
 struct Part {
@@ -142,7 +142,7 @@ Result<Shape> check_shape(const Tree& tree) {
   const int count = tree.nodes_size();
   if (count > kMaxNodes) return Status(Code::kInvalid, "the condition has more than 16384 nodes", 0);
   shape.negated.resize(static_cast<size_t>(count));
-  // Walks backwards from the root. A level has the number of its missing nodes, and true if they are negated.
+  // Walks backwards from the root. A level is the number of nodes still missing, and whether they are negated.
   struct Level {
     uint32_t missing;
     bool negated;

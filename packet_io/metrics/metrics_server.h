@@ -1,8 +1,8 @@
 // Serves metrics as Prometheus text at /metrics, to a few clients at a time, over TLS if there is a certificate.
 //
-// Runs on a dedicated thread, so that it never delays polling threads. A client has a few seconds for everything, and
-// its request may have a few KiB; slow, silent or malicious clients delay others only if there are many of them, and
-// then not for long. (prometheus-cpp's own server has no such bounds, and its TLS crashes in Debian 12.)
+// Runs on a dedicated thread, so that it never delays polling threads. A client has a few seconds in total, and its
+// request may have a few KiB. Slow, silent or malicious clients delay others only if there are many of them, and then
+// only briefly. (prometheus-cpp's server has no such bounds, and its TLS crashes on Debian 12.)
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -18,8 +18,8 @@ namespace tapline {
 
 class MetricsServer {
  public:
-  // Returns null and sets *status if the files are unusable or the server can't listen on the address. `other_files`
-  // are certificates that the program presents elsewhere: the metrics include the expiry of these and of the server's
+  // Returns null and sets *status if a file is unusable or the server can't listen on the address. `other_files` are
+  // certificates that the program presents elsewhere; the metrics include their expiry and that of the server's
   // certificate. REQUIRES: validate_metrics() found no error, and there is an address.
   static std::unique_ptr<MetricsServer> start(const MetricsConfig& config,
                                               const std::vector<CertificateFile>& other_files,

@@ -164,7 +164,7 @@ TEST_F(MetricsServerTest, WithACertificateOnlyTlsIsAccepted) {
 
 TEST_F(MetricsServerTest, ShowsTheExpiryOfCertificates) {
   use_tls();
-  // In a chain, the earliest expiry counts.
+  // Of a chain's certificates, the earliest expiry counts.
   const std::string chain = folder_ + "/chain.pem";
   const std::string made =
       "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=x -keyout " +
@@ -206,7 +206,7 @@ TEST_F(MetricsServerTest, SilentClientsDelayNoOthers) {
 }
 
 TEST_F(MetricsServerTest, ManySilentClientsLoseTheirSlots) {
-  help_bytes_ = 8 << 20;  // more than a socket takes at once
+  help_bytes_ = 8 << 20;  // more than fits into a socket's buffer
   ASSERT_TRUE(start().ok());
   const auto began = steady_clock::now();
   tcp::socket slow = connect(), deaf = connect();

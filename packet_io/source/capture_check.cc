@@ -9,7 +9,7 @@
 namespace tapline {
 namespace {
 
-// A pcapng names the link type with each packet's interface. A file is not refused if this many of its first packets
+// A pcapng names the link type with each packet's interface. A file is not rejected if this number of its first packets
 // have an unsupported type, since supported ones may follow.
 constexpr uint64_t kMaxPackets = 4096;
 

@@ -1,4 +1,4 @@
-// Checks that files are readable captures, as far as their beginning shows.
+// Checks that files are readable captures, as far as can be determined from their beginning.
 #pragma once
 
 #include <span>
@@ -8,9 +8,9 @@
 
 namespace tapline {
 
-// Opens each regular file and reads up to its first packet. Refuses files for which a FileSource would fail without
-// returning a packet. Accepts a file that only ends too early, since its packets are useful. Does not open pipes and
-// devices, since reading would consume their bytes. Returns the first fault.
+// Opens each regular file and reads up to its first packet. Returns the first fault. Rejects files for which a
+// FileSource would fail without returning a packet. Accepts a file that only ends too early, since its packets are
+// useful. Does not open pipes and devices, since reading would consume their bytes.
 Status check_captures(std::span<const std::string> paths);
 
 }  // namespace tapline

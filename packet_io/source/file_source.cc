@@ -80,8 +80,8 @@ void FileSource::skip() {
   options_.paced = paced;
 }
 
-// Moves to the next packet of this file. Returns false if that requires a refill, which only the next poll() may do,
-// since the bytes of packets already returned must stay.
+// Moves to the file's next packet. Returns false if that requires a refill, which only the next poll() may do, since
+// the bytes of packets already returned must stay valid.
 bool FileSource::advance(File& file) {
   return ++file.next < file.count || (file.reorder == nullptr && read_ahead(file));
 }
@@ -114,7 +114,7 @@ void FileSource::read_in_order(File& file) {
     size_t count = 0;
     const CaptureReader::Outcome outcome = file.reader->read(packets, &count);
     file.reorder->add({packets.data(), count});
-    // The buffer has copied all earlier packets.
+    // The reorder buffer has copied all earlier packets.
     if (outcome == CaptureReader::Outcome::kRefill) file.reader->refill();
     if (outcome != CaptureReader::Outcome::kEnd) continue;
     file.reorder->end();
@@ -133,7 +133,7 @@ void FileSource::end_of(File& file) {
   bool useful = error.partial() && file.reader->packets() > 0;
   if (error.partial()) {
     Drop drop = error.fault == CaptureFault::kTruncated ? Drop::kCaptureTruncated : Drop::kCaptureCorrupt;
-    // A file that is cut ends for all of its taps; the first of them counts the loss.
+    // A truncated file ends for all of its taps; the first tap counts the loss.
     ++taps_[file.taps.front()].losses.by_drop[index_of(drop)];
   }
   if (!useful) {
@@ -170,7 +170,7 @@ bool FileSource::is_due(int64_t time_ns) {
     started_at_ns_ = monotonic_ns();
     first_packet_ns_ = time_ns;
   }
-  // Reads the clock again only if the packet is not due by the last reading.
+  // Reads the clock again only if the packet is not due according to the last reading.
   if (time_ns - first_packet_ns_ > elapsed_ns_) elapsed_ns_ = monotonic_ns() - started_at_ns_;
   return time_ns - first_packet_ns_ <= elapsed_ns_;
 }
@@ -189,7 +189,7 @@ PacketSource::Burst FileSource::poll(std::span<RawPacket> packets) {
   return {count, count == 0 && (all_ended() || !status_.ok())};
 }
 
-// With one tap at full speed, packets need not be compared.
+// With one tap at full speed, there is no need to compare packets.
 size_t FileSource::take_next(File& file, std::span<RawPacket> packets) {
   size_t count = 0;
   while (count < packets.size() && file.has_packet()) {

@@ -1,4 +1,4 @@
-// Capture files as a packet source: merged by time, at full speed or at the speed of their packets.
+// Capture files as a packet source: merged by time, and read at full speed or at the rate at which they were captured.
 #pragma once
 
 #include <array>
@@ -13,26 +13,26 @@
 
 namespace tapline {
 
-// Converts a capture's error to a program's. REQUIRES: there is an error.
+// Converts a capture's error to a program's status. REQUIRES: there is an error.
 Status status_of(const CaptureError& error);
 
 struct FileSourceOptions {
-  // FILE or FILE#INTERFACE. The index of a path is the tap of its packets.
+  // FILE or FILE#INTERFACE. A packet's tap is the index of its path.
   std::vector<std::string> paths;
-  // If true, each packet is returned when it is due, as long after the first one as in the capture.
+  // If true, each packet is returned when it is due, as long after the first packet as in the capture.
   bool paced = false;
-  // Receives a sentence about each file that ended too early.
+  // Receives a sentence about each file that ends too early.
   std::function<void(const std::string&)> warn = {};
-  // The number of packets to read and skip, since a dead process already had them.
+  // The number of packets to read and skip, since a dead process already received them.
   uint64_t skip_packets = 0;
-  // For several interfaces of one file: the time by which a packet may be earlier than its predecessor in the file and
-  // still be put in order.
+  // For several interfaces of one file: how much earlier than its predecessor in the file a packet may be and still be
+  // put in order.
   int64_t merge_bound_ns = 1'000'000;
 };
 
-// Keeps the order within a file even if its times go back, unless several of its interfaces are named, which are merged
-// within the bound. Of several files, the packet with the smallest time comes next; of equal times, the packet of the
-// file named first. start() opens every file, so that any fault is found before the first packet.
+// Keeps the order within a file even if its times go back, unless several of its interfaces are named; these are merged
+// within the bound. With several files, the packet with the smallest time comes next; of equal times, the packet from
+// the file named first. start() opens every file, so that any fault is found before the first packet.
 class FileSource final : public PacketSource {
  public:
   explicit FileSource(FileSourceOptions options) : options_(std::move(options)) {}
@@ -44,7 +44,7 @@ class FileSource final : public PacketSource {
   Losses read_losses(uint8_t tap) override { return taps_[tap].losses; }
   uint64_t late_packets(uint8_t tap) const override { return taps_[tap].late; }
   bool live() const override { return false; }
-  // If paced: the packet time reached so far.
+  // If paced: returns the packet time reached so far.
   std::optional<int64_t> idle_time_ns() const override;
   std::optional<double> fraction() const override;
 
@@ -52,9 +52,9 @@ class FileSource final : public PacketSource {
   struct File {
     std::unique_ptr<CaptureReader> reader;
     std::vector<uint8_t> taps;               // by CapturedPacket::selected
-    std::unique_ptr<ReorderBuffer> reorder;  // set if it has several taps
+    std::unique_ptr<ReorderBuffer> reorder;  // set if the file has several taps
     bool reader_ended = false;
-    // Read-ahead packets: packets[next] is the file's next one if next < count. Their bytes stay in place until
+    // Packets read ahead: packets[next] is the file's next one if next < count. Their bytes stay in place until
     // refill().
     std::array<CapturedPacket, kBurstPackets> packets;
     size_t next = 0;
@@ -88,8 +88,8 @@ class FileSource final : public PacketSource {
   std::vector<File> files_;
   bool refill_pending_ = false;
   int64_t first_packet_ns_ = 0;
-  int64_t started_at_ns_ = 0;  // monotonic; 0 before the first packet
-  int64_t elapsed_ns_ = 0;     // time since then, as last measured
+  int64_t started_at_ns_ = 0;  // monotonic time of the first packet; 0 before it
+  int64_t elapsed_ns_ = 0;     // time since started_at_ns_, as last measured
   std::vector<TapCounts> taps_;
   int64_t latest_ns_ = INT64_MIN;
   Status status_;

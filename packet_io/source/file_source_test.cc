@@ -59,7 +59,7 @@ TEST_F(FileSourceTest, OrderWithinAFileIsKeptIfItsTimesGoBack) {
   EXPECT_EQ(order, "abc");
 }
 
-// The files are larger than the read windows, so that refills of one file happen while the other's packets are waiting.
+// The files are larger than the read windows, so one file is refilled while the other's packets are waiting.
 TEST_F(FileSourceTest, ReadsAllPacketsOfMergedFilesLargerThanTheWindow) {
   std::vector<std::pair<uint32_t, uint8_t>> odd, even;
   for (uint32_t i = 0; i < 20000; ++i) (i % 2 ? odd : even).push_back({i, static_cast<uint8_t>(i)});
@@ -98,7 +98,7 @@ class InterfacesTest : public FileSourceTest {
     uint64_t micros;
     uint8_t byte;
   };
-  // Writes a pcapng with the interfaces "in", "out" and one without a name, which is number 2.
+  // Writes a pcapng with the interfaces "in", "out" and one without a name, whose number is 2.
   std::string write_pcapng(const std::vector<Record>& records) {
     ByteWriter out;
     pcapng_section(out);
@@ -109,7 +109,7 @@ class InterfacesTest : public FileSourceTest {
       pcapng_packet(out, record.interface, record.micros, Bytes(60, record.byte), 60);
     return dir_.write("taps.pcapng", out.bytes());
   }
-  // Reads all packets: "0a 1b" stands for packet 'a' of tap 0 and packet 'b' of tap 1.
+  // Reads all packets: "0a 1b" means packet 'a' of tap 0 and packet 'b' of tap 1.
   std::string read(FileSource& source) {
     EXPECT_TRUE(source.start().ok()) << source.status().message();
     std::string seen;
@@ -154,7 +154,7 @@ TEST_F(InterfacesTest, AreMergedByTimeWithinTheBound) {
   EXPECT_EQ(patient.late_packets(0), 0u);
 }
 
-// The file is larger than the read window and than the buffer's bound on memory.
+// The file is larger than the read window and the reorder buffer's memory limit.
 TEST_F(InterfacesTest, LoseNothingAtAnyBound) {
   std::vector<Record> records;
   for (uint32_t i = 0; i < 150'000; ++i) records.push_back({i % 2, (i ^ 1) * uint64_t{10}, static_cast<uint8_t>(i)});

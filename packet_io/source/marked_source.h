@@ -1,4 +1,4 @@
-// Reads packets whose taps are identified by marks: switches that copy a port's queue set the destination address of
+// Reads packets whose taps are identified by marks: a switch that copies a port's queue sets the destination address of
 // the copies (Queue.mark in schema/plan.proto).
 #pragma once
 
@@ -13,27 +13,27 @@
 
 namespace tapline {
 
-// The taps of marked copies: a pair for each queue, arrivals first. One thread binds, while any thread may read. A pair
-// keeps its queue, because packets of an earlier queue might still be on their way.
+// The taps of marked copies: a pair for each queue, arrivals first. One thread binds pairs, while any thread may read.
+// A pair is never bound to another queue, because packets from its queue might still be in flight.
 //
-//   0 … configured taps … first … pairs … last_tap: marks that are not bound
+//   0 … configured taps … first … pairs … last_tap: unbound marks
 class CopyMarks {
  public:
   static constexpr uint32_t kMaxQueues = 0x7fffff;
 
-  // The first tap of pairs has the even number `first`.
+  // `first`, the first tap of the first pair, is even.
   explicit CopyMarks(uint8_t first) : first_(first) {}
 
-  // Returns the tap of a queue's arrivals, whose number is one less than that of the tap of its departures, and binds
-  // the queue if necessary. Returns nothing if all pairs are bound.
+  // Returns the tap of a queue's arrivals, and binds the queue if necessary; the tap of its departures is the next one.
+  // Returns nullopt if all pairs are bound.
   std::optional<uint8_t> bind(uint32_t queue);
-  // The tap of a mark: the last three bytes of the address.
+  // Returns the tap of a mark, which is the last three bytes of the address.
   uint8_t tap_of(uint32_t mark) const;
 
   uint8_t first() const { return first_; }
-  // The tap of marks that are not bound.
+  // Returns the tap of unbound marks.
   static constexpr uint8_t unbound_tap() { return kMaxTaps - 1; }
-  // The number of queues that can be bound.
+  // Returns the number of queues that can be bound.
   size_t room() const { return (kMaxTaps - 2 - first_) / 2; }
 
  private:
@@ -41,10 +41,10 @@ class CopyMarks {
   std::array<std::atomic<uint32_t>, kMaxTaps / 2> queues_ = {};  // 0: free
 };
 
-// Gives marked packets of a source their taps. Other packets keep their taps, which are below `marks->first()`.
+// Sets the taps of a source's marked packets. Other packets keep their taps, which are below `marks->first()`.
 class MarkedSource final : public PacketSource {
  public:
-  // `marks` outlive this object.
+  // `marks` outlives this object.
   MarkedSource(std::unique_ptr<PacketSource> source, const CopyMarks* marks)
       : source_(std::move(source)), marks_(marks) {}
 
@@ -53,7 +53,7 @@ class MarkedSource final : public PacketSource {
   Burst poll(std::span<RawPacket> packets) override;
   Status status() const override { return source_->status(); }
   Losses read_losses() override { return source_->read_losses(); }
-  // Lost packets are counted for the tap of their source, since no other tap was determined yet.
+  // Lost packets are counted for the tap of their source, since their marks are unknown.
   Losses read_losses(uint8_t tap) override { return tap < marks_->first() ? source_->read_losses(tap) : Losses(); }
   uint64_t late_packets(uint8_t tap) const override { return tap < marks_->first() ? source_->late_packets(tap) : 0; }
   bool retains() const override { return source_->retains(); }

@@ -29,7 +29,7 @@ int64_t MergedSource::Input::reached_ns() const {
   return ended ? INT64_MAX : source->idle_time_ns().value_or(INT64_MIN);
 }
 
-// The caller no longer uses the packets returned by the last call, so sources whose packets were all returned may be
+// The caller no longer uses the packets that the last call returned, so sources whose packets were all returned may be
 // polled.
 void MergedSource::poll_empty() {
   for (size_t tap = 0; tap < inputs_.size(); ++tap) {
@@ -43,7 +43,7 @@ void MergedSource::poll_empty() {
   }
 }
 
-// Returns the input whose packet comes next, or null if another source may still have an earlier one.
+// Returns the input with the next packet, or null if another source may still have an earlier one.
 MergedSource::Input* MergedSource::earliest() {
   Input* earliest = &inputs_[0];
   for (Input& input : inputs_) {

@@ -9,12 +9,12 @@
 
 namespace tapline {
 
-// The index of each source is the tap of its packets. A packet is returned once every other source has a later packet
-// waiting, or guarantees by idle_time_ns() that it will not return an earlier one. If a source breaks this guarantee,
-// its late packets are returned as they arrive, and counted.
+// A packet's tap is the index of its source. A packet is returned once every other source has a later packet waiting,
+// or guarantees by idle_time_ns() that it will not return an earlier one. If a source breaks this guarantee, its late
+// packets are returned as they arrive, and counted.
 class MergedSource final : public PacketSource {
  public:
-  // REQUIRES: at least one source; each has one tap, and is live.
+  // REQUIRES: there is at least one source; each has one tap and is live.
   explicit MergedSource(std::vector<std::unique_ptr<PacketSource>> sources);
 
   // The first source is started first and stopped last.
@@ -26,7 +26,7 @@ class MergedSource final : public PacketSource {
   Losses read_losses(uint8_t tap) override { return inputs_[tap].source->read_losses(); }
   uint64_t late_packets(uint8_t tap) const override { return inputs_[tap].late + inputs_[tap].source->late_packets(0); }
 
-  // All sources are of the same kind, so that the buffers of one may be released to any other.
+  // All sources are of the same kind, so the buffers of one may be released to any other.
   bool retains() const override { return inputs_[0].source->retains(); }
   void retain(void* buffer, uint16_t times) override { inputs_[0].source->retain(buffer, times); }
   void release(std::span<void* const> buffers) override { inputs_[0].source->release(buffers); }

@@ -7,7 +7,7 @@
 namespace tapline {
 namespace {
 
-// A port whose packets and clock the test sets.
+// A port whose packets and clock the test controls.
 class Port final : public PacketSource {
  public:
   Status start() override { return {}; }
@@ -43,7 +43,7 @@ class MergedSourceTest : public testing::Test {
     merged_ = std::make_unique<MergedSource>(std::move(sources));
   }
 
-  // Polls until no packet is returned: "0:5 1:7" are packets of taps 0 and 1 at times 5 and 7.
+  // Polls until no packet is returned: "0:5 1:7" means packets of taps 0 and 1 at times 5 and 7.
   std::string poll(size_t room = kBurstPackets) {
     std::string seen;
     std::vector<RawPacket> packets(room);

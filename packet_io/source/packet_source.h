@@ -1,4 +1,4 @@
-// The source from which a lane polls its packets in bursts: capture files or a port.
+// The source from which a lane polls packets in bursts: capture files or a port.
 #pragma once
 
 #include <array>
@@ -18,13 +18,13 @@ class PacketSource {
  public:
   struct Burst {
     size_t packets = 0;
-    // True if no further packet will arrive.
+    // True if no more packets will arrive.
     bool ended = false;
   };
-  // Numbers of packets, since the start, that the source knows about but can't return.
+  // Numbers of packets, since the start, that the source knows of but can't return.
   struct Losses {
     std::array<uint64_t, kOwnDrops> by_drop = {};
-    // Packets of link types that are not decoded.
+    // Packets with link types that are not decoded.
     uint64_t unsupported_link = 0;
 
     Losses& operator+=(const Losses& other) {
@@ -44,37 +44,37 @@ class PacketSource {
   virtual Status start() = 0;
   virtual void stop() {}
 
-  // Returns packets in the order of capture. Their bytes stay where they were captured and are valid until the next
+  // Returns packets in the order of capture. Their bytes stay in the capture buffer and are valid until the next
   // poll(). Never waits for packets; reading a file does not count as waiting.
   virtual Burst poll(std::span<RawPacket> packets) = 0;
 
-  // The error, if any, once poll() has reported the end.
+  // Once poll() has reported the end: returns the error, if any.
   virtual Status status() const = 0;
   // May make a system call, so it must not be called for every burst.
   virtual Losses read_losses() = 0;
   // Returns one tap's losses. A source that does not distinguish taps has a single one, number 0.
   virtual Losses read_losses(uint8_t tap) { return tap == 0 ? read_losses() : Losses(); }
-  // Packets of this tap that were returned after one with a later time: they arrived later than the bound within which
-  // sources are merged, or one of several captures has them in this order.
+  // Returns the number of this tap's packets that were returned after one with a later time, because they arrived later
+  // than the bound within which sources are merged, or because one of several captures has them in this order.
   virtual uint64_t late_packets(uint8_t /*tap*/) const { return 0; }
 
-  // True if retain() and release() work: any thread may then keep a packet's bytes beyond the next poll().
+  // Returns true if retain() and release() work: any thread may then keep a packet's bytes beyond the next poll().
   virtual bool retains() const { return false; }
   // Each of `times` must be matched by one release() of the packet's RawPacket::buffer. Only the polling thread may
-  // call it.
+  // call this function.
   virtual void retain(void* /*buffer*/, uint16_t /*times*/) {}
   // May be called by any thread.
   virtual void release(std::span<void* const> /*buffers*/) {}
 
-  // True for ports: packet time is wall clock, and waiting loses packets.
+  // Returns true for ports: packet time is then wall-clock time, and waiting loses packets.
   virtual bool live() const = 0;
-  // True if packets have the time at which they were polled, up to about a millisecond after their arrival. Valid once
-  // started.
+  // Returns true if packets have the time at which they were polled, up to about a millisecond after their arrival.
+  // Valid once started.
   virtual bool polled_times() const { return false; }
-  // Returns a time that no future packet will precede, even if no packet has arrived. It lets time pass on an idle
-  // link. Returns nothing for files that are read at full speed.
+  // Returns a time that no future packet will precede, even if no packet has arrived, so that time advances on an idle
+  // link. Returns nullopt for files that are read at full speed.
   virtual std::optional<int64_t> idle_time_ns() const { return std::nullopt; }
-  // Returns the fraction of the input that has been read, from 0 to 1, or nothing if the end of the input is unknown.
+  // Returns the fraction of the input that has been read, from 0 to 1, or nullopt if the end of the input is unknown.
   virtual std::optional<double> fraction() const { return std::nullopt; }
 };
 

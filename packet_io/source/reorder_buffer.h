@@ -1,5 +1,5 @@
-// Sorts the packets of a file that is almost in order of time, such as a capture of several interfaces by one program.
-// It copies their bytes, because packets wait here across refills of the read window.
+// Sorts the packets of a file that is almost in order of time, such as one program's capture on several interfaces.
+// Copies the packets' bytes, because packets wait here across refills of the read window.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class ReorderBuffer {
   explicit ReorderBuffer(int64_t bound_ns) : bound_ns_(bound_ns) {}
 
   void add(std::span<const CapturedPacket> packets);
-  // Called after the last packet: all waiting packets become ready.
+  // Must be called after the last packet. All waiting packets become ready.
   void end() { ended_ = true; }
 
   // Returns the next packets in order, as many as are ready and fit. Their bytes are valid until recycle().
@@ -49,7 +49,7 @@ class ReorderBuffer {
   int64_t latest_ns_ = INT64_MIN;
   uint64_t added_ = 0;
   size_t waiting_bytes_ = 0;
-  std::vector<std::unique_ptr<WaitingPacket>> waiting_;  // a heap, the earliest at the front
+  std::vector<std::unique_ptr<WaitingPacket>> waiting_;  // a heap with the earliest packet at the front
   std::vector<std::unique_ptr<WaitingPacket>> taken_, free_;
 };
 

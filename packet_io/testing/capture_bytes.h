@@ -75,7 +75,7 @@ inline void pcapng_section(ByteWriter& out, uint16_t major = 1) {
   pcapng_block(out, 0x0a0d0d0a, body);
 }
 
-// `options` are the bytes of the options in the block, without the end-of-options option.
+// `options` are the bytes of the block's options, without the end-of-options option.
 inline void pcapng_interface(ByteWriter& out, uint16_t link_type, const Bytes& options = {}, uint32_t snaplen = 0) {
   ByteWriter body(out.order());
   body.u16(link_type).u16(0).u32(snaplen).raw(options);
