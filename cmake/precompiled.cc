@@ -1,1 +1,1 @@
-// CMake attaches precompiled headers to a target with sources. This file exists only for that.
+// CMake can attach precompiled headers only to a target with sources. This file serves no other purpose.

@@ -1,5 +1,5 @@
-// The standard headers that nearly every file includes, parsed once for all targets. Files still include the headers
-// they use: builds under sanitizers have no precompiled header.
+// The standard headers that nearly every file includes, parsed once for all targets. Files must still include the
+// headers that they use: builds with sanitizers have no precompiled header.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -1,5 +1,5 @@
-// The main function of every GoogleTest program. If all tests were skipped, GoogleTest reports success; this function
-// exits with the code that ctest reports as skipped.
+// The main function of every GoogleTest program. GoogleTest reports success if all tests were skipped; this function
+// then exits with the code that ctest reports as skipped.
 #include <gtest/gtest.h>
 
 constexpr int kAllSkipped = 77;

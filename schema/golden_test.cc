@@ -1,4 +1,4 @@
-// Checks that C++ reads the golden samples as Java does (GoldenTest.java): it decodes them, compares their values and
+// Checks that C++ reads the golden samples as Java does (GoldenTest.java): decodes them, compares their values, and
 // encodes them to the same bytes again.
 #include <arpa/inet.h>
 #include <google/protobuf/util/json_util.h>

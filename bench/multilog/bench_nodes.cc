@@ -1,9 +1,9 @@
 // Runs many MultiLog nodes in one process, each with its own log, threads and endpoint, for `tapline bench drill`. This
-// measures the cost of a snapshot per node without the interference of 128 processes on one host.
+// measures a snapshot's cost per node without the interference of 128 processes on one host.
 //
 //   bench_nodes FOLDER CAPTURE FIRST COUNT MEMORY_MIB
 //
-// listens on FOLDER/hN for each N starting with FIRST, each with the capture's packets, until SIGTERM.
+// COUNT nodes, numbered N from FIRST, listen on FOLDER/hN until SIGTERM; each has the capture's packets.
 #include <signal.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@
 namespace tapline::multilog {
 namespace {
 
-// Members are declared in the reverse order of destruction.
+// Members are destroyed in reverse order of declaration.
 struct Node {
   std::unique_ptr<HostNode> host;
   std::unique_ptr<NodeService> service;
@@ -32,7 +32,7 @@ void fail(const std::string& message) {
   std::exit(1);
 }
 
-// Starts a node with the same settings as those in separate processes.
+// Starts a node with the same settings as nodes in separate processes.
 Node start(const std::string& folder, const std::string& capture, const std::string& name, uint32_t memory_mib) {
   NodeConfig config;
   config.node = name;
@@ -68,7 +68,7 @@ int main(const std::vector<std::string>& arguments) {
   int signal;
   sigwait(&signals, &signal);
   for (Node& node : nodes) node.host->stop_writers();
-  std::_Exit(0);  // waiting a second for each server would take two minutes
+  std::_Exit(0);  // since waiting a second for each server would take two minutes
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Measures rows and time of each query, compared with fetching the same rows from known addresses, and ingest while
+// Measures each query's rows and time, compared with fetching the same rows from known addresses; and ingest while
 // queries run.
 #include <algorithm>
 #include <atomic>
@@ -67,7 +67,7 @@ void fetch_only(const std::vector<const uint8_t*>& all, uint64_t* sum) {
   }
 }
 
-// The time of memory access alone: the same rows in the same order.
+// Measures the time of memory access alone: the same rows in the same order.
 double measure_fetch(const MultiLog& log, const QuerySpec& spec, uint64_t* sum) {
   const std::vector<const uint8_t*> all = addresses_of(log, spec);
   std::vector<double> times;
@@ -103,8 +103,8 @@ double lost(const std::vector<double>& rates, const std::vector<double>& without
 }
 
 // Measures ingest in turns: alone; while a thread spins on the other core; while that thread fetches the queries' rows
-// from known addresses; while it runs one query after another. The second turn shows the cost of two busy cores, the
-// third the cost of any reader of these rows in the same memory.
+// from known addresses; and while it runs one query after another. The second measurement of a turn shows the cost of
+// two busy cores; the third, the cost of any reader of these rows in the same memory.
 void measure_concurrent_ingest(MultiLog* log, const Arguments& arguments, uint64_t more, uint64_t* sum) {
   constexpr int kTurns = 9;
   constexpr int kWays = 4;
@@ -154,7 +154,7 @@ void measure_concurrent_ingest(MultiLog* log, const Arguments& arguments, uint64
 void run_queries(Arguments arguments) {
   arguments.indexes = 4;
   arguments.filters = std::max<uint64_t>(arguments.filters, 1);
-  // The comparison with Confluo needs the queries alone.
+  // For the comparison with Confluo, only the queries are measured.
   const uint64_t more = arguments.untouched ? 0 : 90000000;
   const auto log = open_for(arguments, arguments.records + more);
   for (uint64_t i = 0; i < arguments.writers; ++i) (void)log->add_writer().ok();

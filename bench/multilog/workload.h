@@ -16,7 +16,7 @@ namespace tapline::multilog {
 
 inline constexpr uint64_t kBatch = 1024;
 inline constexpr size_t kRowBytes = sizeof(PaperRow);
-// Batches that are appended in turn, so that records are read from the second-level cache, as with DDIO on a NIC.
+// Batches are appended in turn, so records are read from the second-level cache, as with DDIO on a NIC.
 inline constexpr size_t kBatches = 16;
 
 struct Arguments {
@@ -40,11 +40,11 @@ struct IngestResult {
   uint64_t longest_append_ns = 0, dropped = 0;
 };
 
-// Offers `records` on each writer's thread, as fast as possible, or at `rate` a second in total.
+// Offers `records` on each writer's thread, as fast as possible or, in total, at `rate` per second.
 IngestResult ingest(MultiLog* log, const Arguments& arguments, uint64_t records,
                     const std::atomic<bool>* stop = nullptr);
 
-// The parts; each prints JSON lines.
+// The benchmark's parts; each prints JSON lines.
 void run_ingest(const Arguments& arguments);
 void run_queries(Arguments arguments);
 void run_restart(const Arguments& arguments);

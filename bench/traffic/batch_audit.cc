@@ -1,10 +1,10 @@
-// Adds up the contents of a topic of tuple batches, for tests that compare them with a monitor's own accounting.
+// Adds up the contents of a topic with tuple batches, for tests that compare them with a monitor's own accounting.
 //
 // usage: batch_audit BROKERS create TOPIC [PARTITIONS]    1 by default
 //        batch_audit BROKERS read TOPIC                   to its end, as JSON:
 //   {"batches":n,"rows":n,"gaps":n,"repeats":n,"watermarks_back":n,"ends":n,"heartbeats":n,"weighted_rows":x,
 //    "rates":{"1":rows,…},"packets_in":n,…,"dropped":{reason:n}}
-// Gaps and repeats refer to sequence numbers, in the order of the topic.
+// Gaps and repeats refer to sequence numbers, in topic order.
 #include <librdkafka/rdkafka.h>
 
 #include <cstdio>

@@ -22,8 +22,8 @@ struct Endpoint {
 size_t write_frame(const Endpoint& from, const Endpoint& to, uint32_t sequence, uint32_t acknowledgement, uint8_t flags,
                    std::string_view payload, uint8_t* out);
 
-// Writes a UDP datagram with a differentiated services code point (RFC 2474, 0 to 63).
-// REQUIRES: payload.size() <= 1472.
+// Writes a UDP datagram with a differentiated services code point (DSCP, RFC 2474, 0 to 63). REQUIRES: payload.size()
+// <= 1472.
 size_t write_datagram(const Endpoint& from, const Endpoint& to, uint8_t code_point, std::string_view payload,
                       uint8_t* out);
 

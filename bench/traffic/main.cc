@@ -2,10 +2,10 @@
 //
 // usage: traffic_generator VDEV [rate=50000] [flows=1000000] [flood=0.2] [churn=0.2] [loss=0.1] [seed=1] [packets=0]
 //
-// Waits for the device's link and sends until SIGTERM or until `packets` are sent. Loses no packets: it waits for the
-// receiver. Prints its totals every second as a line of JSON on standard output, the last one with "done":true. Then it
-// keeps the device open until standard input ends, because some devices (net_memif) drop packets that the receiver has
-// not read when the sender exits.
+// Waits for the device's link and sends until SIGTERM or until `packets` are sent. Loses no packets, since it waits for
+// the receiver. Prints its totals every second as a line of JSON on standard output, the last one with "done":true.
+// Then it keeps the device open until standard input ends: when a sender exits, some devices (net_memif) drop packets
+// that the receiver has not read.
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -65,7 +65,7 @@ class Port {
     while (!stop && (rte_eth_link_get_nowait(id_, &link) != 0 || link.link_status != RTE_ETH_LINK_UP)) usleep(10'000);
   }
 
-  // Sends frames that `write` makes. Waits while the receiver takes none, and records the longest wait.
+  // Sends `count` frames that `write` makes. Waits while the receiver takes none, and records the longest wait.
   void send(size_t count, const std::function<size_t(uint8_t*)>& write) {
     while (count > 0) {
       auto burst = static_cast<uint16_t>(std::min<size_t>(count, kBurst));
@@ -114,7 +114,7 @@ void report(const Traffic& traffic, const Port& port, bool done) {
   std::fflush(stdout);
 }
 
-// Keeps the rate in every millisecond; time lost to a slow receiver is not recovered.
+// Keeps the rate in every millisecond; time lost to a slow receiver is not made up.
 void run(double rate, uint64_t packets, Traffic* traffic, Port* port) {
   int64_t next_report_ns = monotonic_ns() + kNsPerSecond;
   double owed = 0;

@@ -2,9 +2,9 @@
 //
 // usage: marked_sender INTERFACE CODE_POINT    needs CAP_NET_RAW and CAP_SYS_NICE
 //
-// Each line of standard input, "RATE SECONDS", is a phase of evenly spaced datagrams at RATE per second. At its end,
-// prints the number of datagrams sent. Frames are created once, are sent in batches, and bypass routing and queueing
-// disciplines, because the sender shares its cores with the programs it measures.
+// Each line of standard input, "RATE SECONDS", is a phase of evenly spaced datagrams at RATE per second. At the end of
+// a phase, prints the number of datagrams sent. Frames are created once, sent in batches, and bypass routing and
+// queueing disciplines, because the sender shares its cores with the programs being measured.
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <sys/resource.h>
@@ -31,10 +31,11 @@ namespace {
 constexpr long kMaxCodePoint = 63;  // RFC 2474: six bits
 constexpr size_t kFlows = 16;
 constexpr size_t kMaxBurst = 256;
-// Datagrams that a pause has delayed are sent at this multiple of the rate rather than at once, since the monitor's
+// After a pause, delayed datagrams are sent at this multiple of the rate rather than all at once, since the monitor's
 // ring has room for a thousand packets.
 constexpr double kCatchUp = 3;
-// Real traffic does not wait for the programs that monitor it. A higher priority would starve these programs.
+// Real traffic does not wait for the programs that monitor it, so the sender has precedence. A still higher priority
+// would starve these programs.
 constexpr int kNiceness = -5;
 constexpr double kMinPauseUs = 200;
 constexpr double kMaxPauseUs = 10'000;

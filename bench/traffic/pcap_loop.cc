@@ -1,11 +1,11 @@
-// Repeats a capture as one endless capture on standard output. It feeds a monitor for the duration of a measurement, at
+// Repeats a capture as one endless capture on standard output. Feeds a monitor for the duration of a measurement, at
 // the rate at which the monitor reads.
 //
-// usage: pcap_loop FILE SECONDS    whole repetitions, until that many seconds have passed
+// usage: pcap_loop FILE SECONDS    whole repetitions, until SECONDS have passed
 //
 // Packets have the time at which they are written, as if they arrived then. Each repetition changes the second octets
-// of IPv4 addresses, so that connections differ (header checksums, which are not checked, stay as they were). FILE is a
-// little-endian .pcap of Ethernet. At the end it prints the number of repetitions on standard error.
+// of IPv4 addresses, so that connections differ (header checksums, which are not checked, stay unchanged). FILE is a
+// little-endian .pcap with Ethernet frames. At the end, prints the number of repetitions on standard error.
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ uint32_t load(const std::vector<char>& bytes, size_t offset) {
   return value;
 }
 
-// The positions at which records begin.
+// Returns the positions at which records begin.
 std::vector<size_t> records(const std::vector<char>& capture) {
   std::vector<size_t> starts;
   size_t offset = kFileHeader;
@@ -73,7 +73,7 @@ bool write(const char* data, size_t size) {
   return true;
 }
 
-// Writes all records in groups, each of which has one time.
+// Writes all records in groups; the records of a group have the same time.
 bool write_now(std::vector<char>& capture, const std::vector<size_t>& starts, int64_t fractions) {
   for (size_t first = 0; first < starts.size(); first += kBurst) {
     size_t last = std::min(first + kBurst, starts.size());

@@ -1,12 +1,11 @@
-// Generates an endless mixture of TCP traffic, which depends only on the seed, and counts the packets that it sent and
-// lost.
+// Generates an endless mixture of TCP traffic that depends only on the seed, and counts the packets sent and lost.
 //
 //   kept flows     `flows` keep-alive HTTP connections, visited in turn: a handshake first, then one GET and its
 //                  response per visit, so that all of them stay in use at the same time
 //   short flows    HTTP connections from handshake to FIN
 //   SYN flood      SYNs from random addresses, without responses
 //
-// Each packet is lost with probability `loss` after it was made, as on a mirror that overflows. Not thread-safe.
+// Each packet is lost with probability `loss` after it was made, as on a mirror port that overflows. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -21,7 +20,7 @@ namespace tapline::traffic {
 
 struct Mixture {
   uint32_t flows = 1'000'000;
-  double flood = 0.2;  // share of the packets, after the ramp
+  double flood = 0.2;  // share of the packets, once all kept flows have begun
   double churn = 0.2;  // share of the packets that belong to short connections
   double loss = 0.1;
   uint64_t seed = 1;
@@ -30,7 +29,7 @@ struct Mixture {
 struct Counts {
   uint64_t made = 0;
   uint64_t lost = 0;
-  uint64_t flood = 0;         // made
+  uint64_t flood = 0;         // SYNs made for the flood
   uint64_t connections = 0;   // connections begun, both kept and short
   uint64_t transactions = 0;  // HTTP requests made
   uint64_t sent() const { return made - lost; }
@@ -51,7 +50,7 @@ class Traffic {
     uint32_t client_sequence = 0;
     uint32_t server_sequence = 0;
   };
-  // Remaining packets of one exchange, in order.
+  // The remaining packets of one exchange, in order.
   struct Segment {
     bool from_client;
     uint8_t flags;

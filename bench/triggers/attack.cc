@@ -1,4 +1,4 @@
-// Measures SYN floods from spoofed addresses, and addresses chosen against the engine's classes.
+// Measures SYN floods from spoofed addresses, and addresses chosen to create as many classes in the engine as possible.
 #include <algorithm>
 
 #include "bench/triggers/parts.h"
@@ -11,7 +11,7 @@ constexpr double kSynShare = 0.65 / 14.88;
 constexpr uint64_t kWindows = 10;
 constexpr uint64_t kFirstFlooded = 4;
 
-// Returns triggers with thresholds that about half of them reach in a window and, last, a trigger on a flood of SYNs.
+// Returns triggers, about half of which reach their thresholds in a window, followed by a trigger on a SYN flood.
 std::vector<trigger::Trigger> alarmed(const Workload& workload) {
   std::vector<trigger::Trigger> triggers = workload.triggers();
   const auto per_window = static_cast<double>(workload.packets_per_window() * workload.options().frame_bytes);
@@ -58,7 +58,7 @@ class Recorder final : public trigger::EventSink {
 
 struct Outcome {
   uint64_t right = 0, missed = 0, wrong = 0;
-  uint64_t first_flooded = kWindows;  // the first window with an event of the flood's trigger
+  uint64_t first_flooded = kWindows;  // the first window with an event from the flood's trigger
 };
 
 Outcome compare(const Recorder& recorder, const std::vector<bool>& truth, uint64_t window, int64_t start_ns) {
@@ -106,7 +106,7 @@ class Flood {
   uint64_t begins_;
 };
 
-// Compares each event with the truth, before and during a flood of 650,000 SYNs a second.
+// Compares each event with the truth, before and during a flood of 650,000 SYNs per second.
 void check_events(Measurements* measurements) {
   const Flood flood;
   Recorder recorder;

@@ -1,11 +1,11 @@
-// Compares the cost of evaluating triggers on every packet with that of a pass that only reads the packets, in the same
-// run. Frames are in memory; packet time advances at 14.88 million packets per second unless a part says otherwise, the
-// maximum of 10 GbE, so a window of 10 ms has 148,800 of them. Rates are by this thread's CPU time: the minimum of
-// several rounds, which alternate between the subjects.
+// Compares the cost of evaluating triggers on every packet with the cost of a pass that only reads the packets, in the
+// same run. Frames are in memory. Unless a part specifies otherwise, packet time advances at 14.88 million packets per
+// second, the maximum of 10 GbE, so a window of 10 ms has 148,800 packets. Rates are based on this thread's CPU time:
+// the minimum of several rounds, which alternate between the subjects.
 //
 //   bench_triggers [--json] [--part PART] [--quick]
 //
-// The exit code is 1 if a packet is uncounted or an event is wrong; times never affect it.
+// The exit code is 1 if a packet was not counted or an event is wrong; times never affect it.
 #include <cstdio>
 #include <cstring>
 #include <string>

@@ -1,5 +1,5 @@
-// Other designs that evaluate triggers, for comparison with the engine: each counts the same packets for the same
-// triggers and tests the same conditions.
+// Other designs that evaluate triggers, for comparison with the engine. Each design counts the same packets for the
+// same triggers and tests the same conditions.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class LinearScan final : public Design {
   int64_t window_ns_, end_ns_ = 0;
 };
 
-// Matches packets like the engine, then adds each packet to each of its triggers.
+// Matches packets as the engine does, then adds each packet to each of its triggers.
 class UpdatePerTrigger final : public Design {
  public:
   explicit UpdatePerTrigger(const std::vector<trigger::Trigger>& triggers);
@@ -61,10 +61,10 @@ class UpdatePerTrigger final : public Design {
   int64_t window_ns_, end_ns_ = 0;
 };
 
-// Trumpet's design: packets are counted in a flow table, with prefetching; a new flow is matched by tuple-space search,
-// with a hash table for each pattern of wildcards; between bursts, a sweep adds the flows of the last window to their
-// triggers. Written for this comparison, without its limits (16 triggers per flow, 65,536 flows): here a flow has all
-// its triggers, and its table grows to 4 million flows.
+// Trumpet's design. Packets are counted in a flow table, with prefetching. A new flow is matched by tuple-space search,
+// with a hash table for each pattern of wildcards. Between bursts, a sweep adds the flows of the last window to their
+// triggers. Written for this comparison, without Trumpet's limits (16 triggers per flow, 65,536 flows): here a flow has
+// all its triggers, and the table grows to 4 million flows.
 class FlowTable final : public Design {
  public:
   explicit FlowTable(const std::vector<trigger::Trigger>& triggers);
@@ -77,10 +77,10 @@ class FlowTable final : public Design {
   struct alignas(64) Flow {
     uint64_t addresses;
     uint64_t ports;     // ports and protocol
-    uint64_t bytes[2];  // by the parity of the window
+    uint64_t bytes[2];  // indexed by the parity of the window
     uint32_t packets[2];
-    uint32_t triggers;  // offset of its list; flows share lists
-    uint32_t window;    // the last one with packets
+    uint32_t triggers;  // offset of the flow's list of triggers; flows share lists
+    uint32_t window;    // the last window with packets
   };
   struct Masked {
     uint64_t addresses, ports;
@@ -104,7 +104,7 @@ class FlowTable final : public Design {
 
   std::vector<Pattern> patterns_;
   std::map<std::vector<uint32_t>, uint32_t> known_lists_;
-  std::vector<uint32_t> lists_;  // length, triggers; …
+  std::vector<uint32_t> lists_;  // consecutive lists: length, triggers
   std::vector<uint32_t> buckets_;
   std::vector<Flow> flows_;
   std::vector<uint32_t> touched_[2];

@@ -1,5 +1,5 @@
 // Measures points on the axes of Trumpet's Figure 13, and groups: the rate that a core sustains, and the cost that the
-// admission model predicts for it.
+// admission model predicts.
 #include <cmath>
 
 #include "bench/triggers/parts.h"
@@ -8,7 +8,7 @@
 namespace tapline::bench {
 namespace {
 
-// A point of a figure. Points with the same panel and line form a line; `x` is the position on the axis.
+// A point in a figure. Points with the same panel and line form a line; `x` is the position on the axis.
 struct Point {
   const char* part;
   std::string panel;
@@ -17,7 +17,7 @@ struct Point {
   WorkloadOptions workload;
 };
 
-// The predicted cost of a packet in the engine, at the measured rate.
+// Returns the engine's predicted cost per packet, at the measured rate.
 double modelled_ns(const Point& point, const ordered_json& row, double packets_per_second) {
   const Workload workload(point.workload);
   const trigger::ExpectedTraffic traffic = {.packets_per_second = packets_per_second,
@@ -28,7 +28,7 @@ double modelled_ns(const Point& point, const ordered_json& row, double packets_p
   return (cost.sum() - cost.receive) / packets_per_second * 1e9;
 }
 
-// Packet time advances at 14.88 million packets a second at first, then at the rate that a core sustains.
+// Packet time advances at 14.88 million packets per second at first, then at the rate that a core sustains.
 double measure_point(Measurements* measurements, const Point& point) {
   Case measured_case = {.part = point.part, .label = point.panel + ", " + point.line, .workload = point.workload};
   ordered_json row;
@@ -93,11 +93,12 @@ std::vector<Point> points(bool quick) {
   return all;
 }
 
-// Numbers of distinct values and percentiles, in windows of 10 ms: `x` is the number of triggers per packet,
-// or of flows if each is a group. All conditions are tested in each window, and are false.
+// Returns points with distinct counts and percentiles, in windows of 10 ms: `x` is the number of triggers per packet
+// or, if each flow is a group, the number of flows. All conditions are tested in each window, and are false.
 std::vector<Point> points_with_values() {
   using trigger::Measure;
-  // A product has no threshold on the number of packets; with a threshold, nothing would be tested below it.
+  // A condition on a product has no threshold on the number of packets; with such a threshold, windows below it would
+  // not be tested.
   const auto many = [](trigger::Expression values) {
     return trigger::above(trigger::apply(trigger::Op::kMultiply, std::move(values), trigger::number(1)),
                           trigger::number(1e6));

@@ -120,7 +120,7 @@ ordered_json Measurements::measure(const Case& measured_case) {
 
 ordered_json Measurements::measure_quietly(const Case& measured_case) { return rows_of(measured_case)[1]; }
 
-// Runs a round of two windows' frames, or of all frames if there are fewer.
+// Runs a round: two windows' frames, or all frames if there are fewer.
 void Measurements::run_round(const Case& measured_case, const Workload& workload, Subject* subject) {
   uint64_t packets = std::max<uint64_t>(2 * workload.packets_per_window(), 1 << 18);
   packets = std::max<uint64_t>(packets, std::min<uint64_t>(workload.options().frames, 1 << 20));
@@ -137,7 +137,7 @@ void Measurements::process_burst(const Case& measured_case, const Workload& work
   for (size_t i = 0; i < measured_case.burst; ++i) {
     if (measured_case.ahead > 0) __builtin_prefetch(workload.packet(subject->next + measured_case.ahead).data);
     for (uint32_t fetch = 1; fetch < measured_case.fetches; ++fetch) {
-      // Copies are in other memory than the packet.
+      // A copy is at another place in memory than the packet.
       const uint64_t copy = subject->next + fetch * workload.options().frames / measured_case.fetches;
       __builtin_prefetch(workload.packet(copy + measured_case.ahead).data);
       if (!read_plain(workload.packet(copy), &samples_[i], &numbers_[i])) std::abort();

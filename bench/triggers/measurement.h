@@ -1,4 +1,4 @@
-// Measures the cost of a packet for several subjects over the same frames, in rounds that alternate between them.
+// Measures the cost per packet for several subjects over the same frames, in rounds that alternate between them.
 #pragma once
 
 #include <array>
@@ -17,13 +17,13 @@ namespace tapline::bench {
 
 using nlohmann::ordered_json;
 
-// The CPU time of this thread.
+// Returns this thread's CPU time.
 double cpu_seconds();
 
-// The cycles of the time stamp counter per nanosecond.
+// Returns the time stamp counter's cycles per nanosecond.
 double tsc_ghz();
 
-// Prepares triggers. Ends the program with a message if they are invalid.
+// Prepares triggers. Exits with a message if they are invalid.
 std::shared_ptr<const trigger::Program> program_of(const std::vector<trigger::Trigger>& triggers);
 
 class CountingSink final : public trigger::EventSink {
@@ -52,7 +52,7 @@ class Subject {
   double min_ns = 1e9;  // minimum per packet
 };
 
-// The work that all subjects share: reads the frames.
+// The work that all subjects share: reading the frames.
 class Pass final : public Subject {
  public:
   Pass() : Subject("read only") {}
@@ -70,7 +70,7 @@ class Engine final : public Subject {
  public:
   Engine(const std::vector<trigger::Trigger>& triggers, const trigger::TriggerOptions& options);
   void process(std::span<const Sample> samples, std::span<const TcpNumbers> numbers) override;
-  // Closes the last window. `unaccounted` is the number of packets that no window's report has.
+  // Closes the last window. Sets `unaccounted` to the number of packets that no window's report includes.
   void finish(ordered_json* row) override;
 
  private:
@@ -97,7 +97,7 @@ class Other final : public Subject {
   std::unique_ptr<Design> design_;
 };
 
-// One measurement: the frames, and the subjects other than reading and the engine.
+// One measurement: the frames, and the subjects in addition to Pass and Engine.
 struct Case {
   std::string part;
   std::string label;
@@ -106,8 +106,8 @@ struct Case {
   bool linear_scan = false;
   trigger::TriggerOptions engine = {};
   size_t burst = 64;     // packets, at most 64
-  uint64_t ahead = 16;   // frames that are prefetched before they are read; 0: none
-  uint32_t fetches = 1;  // frames that are read for each packet, as for copies of a packet in several queues
+  uint64_t ahead = 16;   // how many frames ahead are prefetched; 0: none
+  uint32_t fetches = 1;  // frames that are read per packet, as if several queues had a copy of it
 };
 
 struct Arguments {
@@ -124,7 +124,7 @@ class Measurements {
   ordered_json measure(const Case& measured_case);
   // Does the same, but appends no rows.
   ordered_json measure_quietly(const Case& measured_case);
-  // Appends a row, which is printed with these words.
+  // Appends a row, and prints it with this text.
   void add(ordered_json row, const std::string& text);
   // Reports a wrong count, so that the program's exit code will be 1.
   void fail(const std::string& label);

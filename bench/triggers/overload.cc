@@ -1,5 +1,5 @@
-// Measures a lane whose queue receives twice as many packets as the lane can process: packets for which the queue has
-// no room are lost.
+// Measures a lane whose queue receives twice as many packets as the lane can process, so packets for which the queue
+// has no room are lost.
 #include <algorithm>
 #include <map>
 
@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kWindows = 30;
 constexpr size_t kBurst = 64;
 
-// The queue of a NIC: packets that arrive while it is full are lost. Packets arrive evenly, by the lane's CPU time.
+// A NIC's queue: packets that arrive while it is full are lost. Packets arrive evenly, by the lane's CPU time.
 class Queue {
  public:
   static constexpr uint64_t kSlots = 4096;
@@ -41,7 +41,7 @@ class Queue {
   std::array<uint64_t, kSlots> slots_;
 };
 
-// In each group of eight triggers, six compare with a lower bound, one with an upper bound, and one compares a share.
+// Returns groups of eight triggers: six compare with a lower bound, one with an upper bound, and one compares a share.
 std::vector<trigger::Trigger> mixed(const Workload& workload) {
   using trigger::Measure;
   std::vector<trigger::Trigger> triggers = workload.triggers();
@@ -82,7 +82,7 @@ class Lane {
     }
     flush(&pending);
   }
-  // Loses the packets before this one that have not been read.
+  // Counts the packets before this one that have not been read as lost.
   void lose(uint64_t before) {
     while (next_ < before) {
       const uint64_t end = std::min(before, workload_.first_packet(window_of(next_) + 1));

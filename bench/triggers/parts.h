@@ -1,4 +1,4 @@
-// The benchmark's parts. Each one measures some cases and appends their rows.
+// The benchmark's parts. Each part measures some cases and appends their rows.
 #pragma once
 
 #include "bench/triggers/measurement.h"

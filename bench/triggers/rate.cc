@@ -1,4 +1,4 @@
-// Measures Trumpet's base case and its variations: triggers, patterns, groups, and the share of packets that match.
+// Measures Trumpet's base case and variations of it: triggers, patterns, groups, and the share of packets that match.
 #include "bench/triggers/parts.h"
 
 namespace tapline::bench {

@@ -1,5 +1,5 @@
-// Measures the effect of bursts, packet sizes, copies and each optimisation, and the time for which a sweep keeps a
-// lane away from its queue.
+// Measures the effect of bursts, packet sizes, copies and each optimisation, and how long a sweep keeps a lane from
+// polling its queue.
 #include <sys/prctl.h>
 #include <x86intrin.h>
 
@@ -10,10 +10,10 @@
 namespace tapline::bench {
 namespace {
 
-// The overhead of a frame on Ethernet: preamble and gap.
+// The overhead of a frame on Ethernet: preamble and inter-frame gap.
 constexpr uint32_t kBetweenFrames = 20;
 
-// The CPU time of sweeps after bursts, in microseconds.
+// The time of sweeps after bursts, in microseconds.
 struct Sweeps {
   std::vector<double> us;
   uint64_t late = 0;
@@ -25,8 +25,8 @@ struct Sweeps {
   }
 };
 
-// Sweeps like TriggerEngine after each burst, and measures that. The cycle counter also counts interruptions, so the
-// largest of them may be the scheduler's.
+// Sweeps after each burst as TriggerEngine does, and measures the time by the cycle counter. This includes
+// interruptions, so the largest values may be the scheduler's.
 Sweeps time_sweeps(const WorkloadOptions& options, uint32_t steps, uint64_t windows) {
   const Workload workload(options);
   CountingSink sink;

@@ -1,5 +1,5 @@
-// Replaces programs from another thread at 14.88 million packets a second. Compares windows with the packets that were
-// sent, and measures the lane's CPU time between two bursts.
+// Replaces programs from another thread at 14.88 million packets per second. Compares windows with the packets that
+// were sent, and measures the lane's CPU time between two bursts.
 #include <algorithm>
 #include <cstdio>
 #include <future>
@@ -33,7 +33,7 @@ class WindowCheck final : public trigger::EventSink {
   const Workload& workload_;
 };
 
-// Creates the programs: each replaces some triggers of the previous one with others, under new IDs.
+// Creates the programs. Each program replaces some of the previous one's triggers with others under new IDs.
 class Programs {
  public:
   Programs(const Workload& workload, uint32_t replaced) : triggers_(workload.triggers()), replaced_(replaced) {}
@@ -56,7 +56,7 @@ class Programs {
 // The CPU time of bursts, in microseconds.
 struct Bursts {
   double longest_us = 0;
-  double longest_near_swap_us = 0;  // in the two windows after an offer
+  double longest_near_swap_us = 0;  // in the two windows after a program is offered
   std::vector<double> near_swap_us;
 
   double near_part(double share) {
@@ -68,7 +68,8 @@ struct Bursts {
   }
 };
 
-// The lane waits for a program that is not ready in time, since packet time and the clock advance at different speeds.
+// If a program is not ready in time, the lane waits for it, since packet time and the clock advance at different
+// speeds.
 void run(Measurements* measurements, const std::string& label, uint32_t replaced, uint32_t swaps) {
   const Workload workload({});
   WindowCheck check(workload);

@@ -1,4 +1,4 @@
-// Computes the exact events of triggers without groups and TCP facts: each distinct flow is compared with every filter,
+// Computes the exact events of triggers without groups and TCP facts. Each distinct flow is compared with every filter,
 // without the engine's classes and sets.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace tapline::bench {
 // The triggers that each frame of a workload matches.
 class FrameTriggers {
  public:
-  // REQUIRES: the workload outlives it.
+  // REQUIRES: the workload outlives this object.
   FrameTriggers(const Workload& workload, const std::vector<trigger::Trigger>& triggers);
 
   const Workload& workload() const { return workload_; }
@@ -35,7 +35,7 @@ class Truth {
 
   // Counts the packets from `first` up to, but not including, `end`.
   void count(const FrameTriggers& frames, uint64_t first, uint64_t end);
-  // Returns for each trigger if its condition is true, and begins the next window.
+  // Returns, for each trigger, whether its condition is true, and begins the next window.
   std::vector<bool> finish();
 
  private:

@@ -55,7 +55,7 @@ uint32_t Workload::random() {
   return static_cast<uint32_t>(state_ >> 16);
 }
 
-// A window has about 150,000 packets of 64 bytes, so few conditions are true.
+// Returns a condition that is rarely true: a window has about 150,000 packets of 64 bytes.
 trigger::Expression Workload::condition(uint32_t number) {
   if (!options_.when.empty()) return options_.when;
   const bool retransmissions =
@@ -67,7 +67,7 @@ trigger::Expression Workload::condition(uint32_t number) {
   return trigger::above(std::move(bytes), trigger::number(threshold + random() % threshold));
 }
 
-// The patterns are combinations of four lengths of the servers' prefix, four of the clients', and of ports.
+// A pattern combines one of four lengths of the servers' prefix, one of four of the clients' prefix, and ports.
 void Workload::make_triggers() {
   for (uint32_t i = 0; i < options_.triggers; ++i) {
     const uint32_t group = i / options_.triggers_per_packet;
@@ -75,7 +75,7 @@ void Workload::make_triggers() {
     Trigger trigger;
     trigger.id = i;
     static constexpr int kServerBits[] = {27, 26, 25, 24}, kClientBits[] = {0, 8, 12, 16};
-    // A shorter prefix must not extend into the next group's, so groups are apart.
+    // A shorter prefix must not extend into the next group's servers, so groups are 256 addresses apart.
     trigger.filter.dst = {prefix_of(kServers + group * 256, kServerBits[pattern % 4])};
     if (kClientBits[pattern / 4 % 4] > 0) trigger.filter.src = {prefix_of(kClients, kClientBits[pattern / 4 % 4])};
     if (pattern / 16 % 2 == 1) trigger.filter.dst_ports = {PortRange{kPort, kPort}};
@@ -93,7 +93,7 @@ void Workload::make_random_triggers() {
     trigger.id = i;
     trigger.filter.src = {prefix_of(random(), static_cast<int>(16 + random() % 17))};
     trigger.filter.dst = {prefix_of(random(), static_cast<int>(16 + random() % 17))};
-    // Half of the triggers have a wildcard on one side, since packets would rarely match otherwise.
+    // Half of the triggers leave one side unrestricted, since packets would rarely match otherwise.
     if (random() % 2 == 0) (random() % 2 == 0 ? trigger.filter.src : trigger.filter.dst).clear();
     const auto port = static_cast<uint16_t>(random() % 64);
     if (random() % 2 == 0) trigger.filter.dst_ports = {PortRange{port, port}};

@@ -1,5 +1,5 @@
-// Frames in memory, and triggers that they match: the shape of Trumpet's experiments (SIGCOMM 2016, section 6), with
-// its 64-byte frames, patterns of wildcards, triggers per packet and packets per flow as parameters.
+// Frames in memory, and triggers that they match, modelled on Trumpet's experiments (SIGCOMM 2016, section 6): 64-byte
+// frames, and wildcard patterns, triggers per packet and packets per flow as parameters.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct WorkloadOptions {
   uint32_t patterns = 32;  // combinations of prefix lengths and ports among the filters, 1 to 64
   uint32_t flows = 300;    // flows active at a time
   uint32_t packets_per_flow = 10;
-  bool syn_flood = false;    // only SYNs, each of a new flow
+  bool syn_flood = false;    // only SYNs, each from a new flow
   double syn_share = 0;      // share of SYNs that are mixed into the flows' packets
   double covered = 1;        // share of the packets that match triggers
   bool adversarial = false;  // random prefixes and ports, and addresses that fall into them
@@ -26,12 +26,12 @@ struct WorkloadOptions {
   uint32_t retransmission_triggers_in = 0;
   int64_t window_ns = 10'000'000;
   double packets_per_second = 14.88e6;  // in packet time
-  uint32_t frames = 1 << 18;            // with 64 bytes, they stay in the third-level cache, like those from a NIC
-  uint32_t frame_bytes = 64;            // as on the wire, with the checksum
-  trigger::GroupBy group = {};          // common to all triggers
+  uint32_t frames = 1 << 18;            // at 64 bytes each, they stay in the third-level cache, like frames from a NIC
+  uint32_t frame_bytes = 64;            // as on the wire, with the frame check sequence
+  trigger::GroupBy group = {};          // the group of all triggers
   bool plain_thresholds = true;         // false: the engine does not recognise that conditions are thresholds
-  trigger::Expression when = {};        // common to all triggers, in place of sums of bytes that rarely exceed a bound
-  uint32_t wire_sizes = 1;              // packets have this many sizes; frame_bytes of each is captured
+  trigger::Expression when = {};  // the condition of all triggers, in place of sums of bytes that rarely exceed a bound
+  uint32_t wire_sizes = 1;        // number of different packet sizes; frame_bytes of each packet are captured
 };
 
 class Workload {
@@ -40,7 +40,7 @@ class Workload {
 
   const std::vector<trigger::Trigger>& triggers() const { return triggers_; }
   const WorkloadOptions& options() const { return options_; }
-  // The frames repeat endlessly, in packet time that advances evenly.
+  // Returns a packet. The frames repeat endlessly, in packet time that advances evenly.
   RawPacket packet(uint64_t number) const {
     RawPacket raw;
     raw.data = memory_.data() + (number & (options_.frames - 1)) * stride_;
@@ -56,7 +56,7 @@ class Workload {
   int64_t window_start_ns(uint64_t window) const {
     return kStartNs + static_cast<int64_t>(window) * options_.window_ns;
   }
-  // The number of the first packet of a window.
+  // Returns the number of the window's first packet.
   uint64_t first_packet(uint64_t window) const {
     const double at_ns = static_cast<double>(static_cast<int64_t>(window) * options_.window_ns);
     auto number = static_cast<uint64_t>(at_ns / packet_ns_);

@@ -8,7 +8,7 @@
 namespace tapline::mirroring {
 namespace {
 
-// The times at which estimates are made.
+// When estimates are made: at the end of bursts, or of fixed intervals.
 enum class Report : uint8_t { kBursts, kIntervals };
 
 // One direction of a flow.
@@ -16,7 +16,7 @@ struct Direction {
   rates::SequenceTracker tracker;
   rates::BurstWindows windows;
   const SentPacket* anchor = nullptr;       // first sample of the open burst
-  const SentPacket* chain_begin = nullptr;  // first sample of the windows that are not reported yet
+  const SentPacket* chain_begin = nullptr;  // first sample of the windows that have not been reported yet
   rates::Counted counted;                   // bytes and packets counted in this interval
   std::vector<int64_t> waiting_ns;          // sending times of the open burst's samples
 };
@@ -32,7 +32,7 @@ class Collector {
         queue_(options.mirror),
         directions_(seen.flows * 2) {}
 
-  // Fills `estimates`; `waits` receives the time that each sample waited for its burst's estimate.
+  // Fills `estimates`. `waits` receives the time that each sample waited for its burst's estimate.
   void run(std::vector<Estimate>* estimates, std::vector<Wait>* waits) {
     estimates_ = estimates;
     waits_ = waits;
@@ -68,7 +68,7 @@ class Collector {
     if (was_started) direction->chain_begin = &packet;
     if (ended && report_ == Report::kBursts) end_burst(time_ns, direction);
     if (packet.payload_bytes > 0) direction->waiting_ns.push_back(packet.sent_ns);
-    // If queues are served in turn, the copy of an acknowledgement may overtake the copies of the data that it
+    // If queues are served in turn, the copy of an acknowledgement may overtake copies of the data that it
     // acknowledges.
     if (packet.has_ack && !options_.mirror.fair_queues) acknowledge(packet, time_ns);
   }
@@ -96,8 +96,8 @@ class Collector {
     direction->chain_begin = direction->anchor;
   }
 
-  // Reports the windows that have ended. The true rate of a window is that at which the sender sent between its first
-  // and its last sample.
+  // Reports the windows that have ended. A window's true rate is the sender's rate between the window's first and last
+  // samples.
   void add_windows(const rates::FlowRate& rate, int64_t time_ns, const Direction& direction) {
     const SentPacket &first = *direction.chain_begin, &last = *direction.anchor;
     if (first.from_server || last.sent_ns <= first.sent_ns) return;

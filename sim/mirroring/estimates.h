@@ -14,21 +14,21 @@ struct EstimateOptions {
   rates::BurstLimits bursts;
   uint64_t link_bits_per_second = 10'000'000'000;
   int64_t every_ns = 1'000'000;  // length of the intervals for which rates are estimated
-  // Delay of a copy over idle links and through an empty queue, measured from its packet's first bit on the sender's
+  // A copy's delay over idle links and through an empty queue, measured from the packet's first bit on the sender's
   // link.
   int64_t path_ns = 0;
 };
 
-// An estimated and the true rate of one direction of a flow.
+// The estimated and the true rate of one direction of a flow.
 struct Estimate {
   uint32_t flow = 0;
   bool udp = false;
   int64_t ready_ns = 0;             // time at which the collector had the estimate
   int64_t from_ns = 0, to_ns = 0;   // the estimate's interval, on the sender's clock
   rates::Bounded bits_per_second;   // the value is NaN if the rate is unknown
-  double true_bits_per_second = 0;  // sent on the sender's link between from_ns and to_ns
+  double true_bits_per_second = 0;  // rate sent on the sender's link between from_ns and to_ns
   rates::Method method = rates::Method::kUnknown;
-  // True if the mirror queue was not filling: it had already dropped a copy, or never drops one.
+  // True if the mirror queue was not filling: it had already dropped a copy, or never drops any.
   bool steady = false;
 
   bool within() const {
@@ -39,14 +39,14 @@ struct Estimate {
   double error() const { return (bits_per_second.value - true_bits_per_second) / true_bits_per_second; }
 };
 
-// A sample with payload, and when the estimate that includes it was made.
+// A sample with payload: when it was sent, and when the estimate that includes it was made.
 struct Wait {
   int64_t sent_ns, ready_ns;
 };
 
 struct Estimates {
-  std::vector<Estimate> bursts;     // an estimate per window of a TCP flow, Planck section 3.2.2
-  std::vector<Estimate> intervals;  // an estimate per interval and flow, as the parser flow_rate emits them
+  std::vector<Estimate> bursts;     // an estimate per window of a TCP flow (Planck section 3.2.2)
+  std::vector<Estimate> intervals;  // an estimate per interval and flow, like those that the parser flow_rate emits
   std::vector<Wait> waits;
 };
 
@@ -54,15 +54,15 @@ struct Estimates {
 // directions with payload.
 Estimates estimate(const Observation& seen, const EstimateOptions& options);
 
-// Makes the estimates that the paper warns against (Figure 10a), ten per window: the rate of the captured bytes of a
-// flow in the last `window_ns`. They have no bounds.
+// Makes the estimates that the paper warns against (Figure 10a), ten per window: the rate of the flow's captured bytes
+// in the last `window_ns`. They have no bounds.
 std::vector<Estimate> rolling_averages(const Observation& seen, uint32_t flow, int64_t window_ns,
                                        const EstimateOptions& options);
 
 // Returns the microseconds from a sample's first bit to its estimate, for the samples sent at `from_ns` or later.
 std::vector<double> waits_us(const std::vector<Wait>& waits, int64_t from_ns);
 
-// The collector's view of a copy of a TCP segment.
+// Returns the collector's view of a copy of a TCP segment.
 rates::TcpSample sample_of(const SentPacket& packet, int64_t time_ns);
 
 }  // namespace tapline::mirroring

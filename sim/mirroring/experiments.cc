@@ -33,7 +33,7 @@ StarOptions options_of(const Settings& settings, uint32_t hosts) {
   return options;
 }
 
-// Makes flows between pairs of hosts, so that no two flows share a port. All begin within 100 us.
+// Makes flows between pairs of hosts such that no two flows share a port. All flows begin within 100 us.
 std::vector<FlowSpec> pairs(const Settings& settings) {
   std::vector<FlowSpec> flows(settings.flows);
   for (uint32_t i = 0; i < settings.flows; ++i) {
@@ -108,7 +108,7 @@ EstimateOptions estimating(const Settings& settings) {
   EstimateOptions options;
   options.mirror.bits_per_second = link_of(settings);
   options.mirror.fair_queues = settings.schedule == Schedule::kRoundRobin;
-  // Under round robin, a copy also waits for later copies from other input ports, so its delay has no maximum.
+  // Under round robin, a copy also waits for later copies from other input ports, so its delay is not bounded.
   if (!options.mirror.fair_queues && settings.queue_bytes != PortQueue<int>::kNoLimit)
     options.mirror.max_delay_ns =
         static_cast<int64_t>(static_cast<double>(settings.queue_bytes) * 8 / settings.gigabits);
@@ -120,7 +120,7 @@ EstimateOptions estimating(const Settings& settings) {
   return options;
 }
 
-// Adds the errors and bounds of the estimates for intervals in which the flow sent something.
+// Adds the errors and bounds of the estimates for intervals in which the flow sent at least one byte.
 void add_errors(const std::string& name, const std::vector<Estimate>& estimates, Rows* rows) {
   double errors = 0, bias = 0, width = 0, valued = 0, within = 0, all = 0;
   for (const Estimate& estimate : estimates) {
@@ -164,7 +164,7 @@ Rows errors(const Settings& settings) {
 Rows readiness(const Settings& settings) {
   const Observation seen = run_pairs(settings);
   EstimateOptions options = estimating(settings);
-  // The paper uses the same limits for 1 Gb/s.
+  // The paper uses the same limits at 1 Gb/s.
   options.bursts = rates::BurstLimits();
   const std::vector<double> delays = sample_delays_us(seen, ns_of(settings.from_ms));
   const Estimates estimates = estimate(seen, options);
@@ -181,7 +181,7 @@ Rows readiness(const Settings& settings) {
   return rows;
 }
 
-// Returns the loads of the senders' links, from which congestion events are derived. Errors are fractions of the link's
+// Returns the loads of the senders' links, from which congestion events are derived. Errors are fractions of the link
 // speed.
 Rows loads(const Settings& settings) {
   const Observation seen = run_pairs(settings);
@@ -204,7 +204,7 @@ Rows loads(const Settings& settings) {
   return rows;
 }
 
-// Two hosts send to each congested port. All flows begin within 5 ms.
+// In this experiment, two hosts send to each congested port. All flows begin within 5 ms.
 Rows congestion(const Settings& settings) {
   std::vector<FlowSpec> flows(2 * settings.congested);
   for (uint32_t i = 0; i < flows.size(); ++i) {

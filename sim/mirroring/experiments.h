@@ -1,4 +1,4 @@
-// The experiments of Planck's section 5 that need one switch.
+// The experiments in Planck's section 5 that need only one switch.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace tapline::mirroring {
 
 struct Settings {
   uint32_t flows = 3;
-  uint32_t udp = 0;              // number of the flows that use UDP
-  double gigabits = 10;          // speed of each port
-  double factor = 0;             // ratio of the rate of all flows to that of the mirror port; 0: as fast as TCP permits
-  double every_us = 100;         // interval for which loads are estimated
-  double ms = 30, from_ms = 10;  // simulated time; time at which measurement begins
+  uint32_t udp = 0;       // number of flows that use UDP
+  double gigabits = 10;   // speed of each port
+  double factor = 0;      // ratio of the total rate of all flows to the mirror port's rate; 0: as fast as TCP permits
+  double every_us = 100;  // interval at which loads are estimated
+  double ms = 30, from_ms = 10;                     // simulated time; time at which the measurement begins
   uint64_t queue_bytes = PortQueue<int>::kNoLimit;  // limit of the mirror queue
   double buffer_bytes = 9e6, alpha = 0.8;           // the switch's shared buffer
   uint32_t window_bytes = 1 << 20;

@@ -9,12 +9,12 @@
 namespace tapline::mirroring {
 namespace {
 
-// One direction of a flow, and the same direction of its link.
+// One direction of a flow, and the link in this direction.
 struct Link {
   rates::SequenceTracker tracker;
   rates::LinkShare share;
   rates::LinkSum sum;
-  int64_t min_delay_ns = INT64_MAX;  // shortest delay of a copy with payload; that copy did not wait
+  int64_t min_delay_ns = INT64_MAX;  // minimum delay of a copy with payload, which did not wait in the mirror queue
   int64_t begin_ns = 0;              // end of the previous interval, on the sender's clock
   std::vector<int64_t> waiting_ns;   // sending times of the interval's samples
 };
@@ -57,7 +57,7 @@ class Collector {
     const rates::Progress progress = link.tracker.add(sample, tracking_);
     queue_.observe(progress);
     link.sum.add(sample, progress, &link.share);
-    // With fair queues, the copy of an acknowledgement may overtake the copies of the data that it acknowledges.
+    // With fair queues, the copy of an acknowledgement may overtake copies of the data that it acknowledges.
     if (packet.has_ack && !options_.mirror.fair_queues) acknowledge(packet, copy.time_ns);
   }
 
@@ -107,7 +107,7 @@ class Collector {
   }
 
   // Returns how long a packet whose copy is received at this time waited in the mirror queue: as long as the latest
-  // packet, unless the port has been idle since.
+  // packet, or not at all if the port has been idle since.
   int64_t wait_at(int64_t time_ns) const {
     const auto frames_ns = static_cast<int64_t>(2 * 1538 * 8e9 / static_cast<double>(options_.link_bits_per_second));
     return time_ns - latest_ns_ > frames_ns ? 0 : latest_wait_ns_;
@@ -120,8 +120,8 @@ class Collector {
   rates::SequenceTracker::Limits tracking_;
   std::vector<Link> links_;
   rates::QueueDelay earlier_delay_;
-  int64_t latest_ns_ = 0;       // time of the latest copy, ...
-  int64_t latest_wait_ns_ = 0;  // ... and the wait of the latest copy with payload
+  int64_t latest_ns_ = 0;       // time of the latest copy
+  int64_t latest_wait_ns_ = 0;  // how long the latest copy with payload waited
   LinkLoads result_;
 };
 

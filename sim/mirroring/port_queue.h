@@ -20,30 +20,30 @@ enum class Schedule : uint8_t {
 enum class Admission : uint8_t {
   kAdmitted,
   kBufferFull,  // dropped: the switch has no memory left
-  kThreshold,   // dropped: the queue is as long as the free memory permits
-  kPortLimit,   // dropped: the queue is as long as the port's own limit permits
+  kThreshold,   // dropped: the queue has reached the shared buffer's threshold
+  kPortLimit,   // dropped: the queue has reached the port's own limit
 };
 inline constexpr size_t kAdmissions = 4;
 
 // Every packet that arrived was sent, is queued, was dropped for one reason, or was admitted and later pushed out.
 struct PortAccount {
   uint64_t arrived = 0, sent = 0, pushed_out = 0;
-  uint64_t outcomes[kAdmissions] = {};  // by Admission
-  uint64_t largest_bytes = 0;           // maximum length that the queue had
+  uint64_t outcomes[kAdmissions] = {};  // indexed by Admission
+  uint64_t largest_bytes = 0;           // maximum length of the queue so far
 
   uint64_t admitted() const { return outcomes[static_cast<size_t>(Admission::kAdmitted)]; }
   uint64_t dropped() const { return arrived - admitted() + pushed_out; }
 };
 
 // The queue of one output port, in memory that the switch's ports share. Under round robin, it consists of a queue for
-// each input port. These queues are served by deficit round robin (Shreedhar and Varghese, 1995), so that each input
-// port gets the same number of bytes, and if there is no room for a packet, the longest queue loses its last one (Wei
-// et al., "An optimal buffer management policy for high-performance packet switching", 1991). Not thread-safe.
+// each input port. These queues are served by deficit round robin (Shreedhar and Varghese, 1995), so each input port
+// gets the same number of bytes. If there is no room for a packet, the longest queue loses its last packet (Wei et al.,
+// "An optimal buffer management policy for high-performance packet switching", 1991). Not thread-safe.
 template <typename Packet>
 class PortQueue {
  public:
   static constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
-  // The number of bytes that an input port may send in its turn.
+  // The number of bytes that an input port may send in a turn.
   static constexpr uint64_t kTurnBytes = 1518;
 
   // `limit_bytes` is the port's own limit, in addition to the shared buffer's threshold.

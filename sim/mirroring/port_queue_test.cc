@@ -40,7 +40,7 @@ TEST(SharedBuffer, PortsThatFillTogetherGetEqualShares) {
   }
 }
 
-// Choudhury and Hahne: a port that becomes busy finds memory, since the others always leave some free.
+// Choudhury and Hahne: a port that becomes busy finds free memory, since the other ports always leave some.
 TEST(SharedBuffer, APortThatBecomesBusyLaterFindsMemory) {
   SharedBuffer buffer(1'000'000, 2);
   Queue first(&buffer, Schedule::kFifo, 1), second(&buffer, Schedule::kFifo, 1);
@@ -88,7 +88,7 @@ TEST(PortQueue, RoundRobinTakesOnePacketOfEachInputInTurn) {
   }
 }
 
-// Input i offers i + 1 packets for each one that the port sends.
+// Input i offers i + 1 packets for each packet that the port sends.
 TEST(PortQueue, RoundRobinIsFairToInputsThatOfferMoreThanTheirShare) {
   constexpr size_t kInputs = 4;
   constexpr int kRounds = 20'000;
@@ -109,7 +109,7 @@ TEST(PortQueue, RoundRobinIsFairToInputsThatOfferMoreThanTheirShare) {
   }
 }
 
-// Small packets get as many bytes as large ones, not as many packets.
+// With small packets, an input gets as many bytes as with large ones, not as many packets.
 TEST(PortQueue, RoundRobinIsFairInBytes) {
   SharedBuffer buffer(9'000'000, 0.8);
   Queue queue(&buffer, Schedule::kRoundRobin, 2, 100 * kFrame);
@@ -127,7 +127,7 @@ TEST(PortQueue, RoundRobinIsFairInBytes) {
   EXPECT_NEAR(static_cast<double>(sent_bytes[0]) / static_cast<double>(sent_bytes[1]), 1, 0.02);
 }
 
-// An input port that becomes busy late gets its share although another one had filled the queue.
+// An input port that becomes busy late gets its share even though another port had filled the queue.
 TEST(PortQueue, AnInputThatStartsLateGetsItsShare) {
   SharedBuffer buffer(9'000'000, 0.8);
   Queue queue(&buffer, Schedule::kRoundRobin, 2, 100 * kFrame);

@@ -70,7 +70,7 @@ TEST(Replay, EveryCopyIsCollectedOnceOrDropped) {
   }
 }
 
-// Tests what Figures 5 to 7 show.
+// Tests the result of Figures 5 to 7.
 TEST(Replay, RoundRobinSamplesOnePacketOfEachFlowInTurn) {
   for (const size_t count : {5u, 9u, 13u}) {
     const Observation seen = replay(flows_of(count, static_cast<double>(count), 10 * kMs), {}, 1);
@@ -81,7 +81,7 @@ TEST(Replay, RoundRobinSamplesOnePacketOfEachFlowInTurn) {
   }
 }
 
-// Tests what Figures 8 and 9 show: a queue of 4 MB in a buffer of 9 MB, and a small queue.
+// Tests the result of Figures 8 and 9: a queue of 4 MB in a buffer of 9 MB, and a small queue.
 TEST(Replay, SamplesWaitAsLongAsTheQueueTakesAtAnyFactor) {
   for (const double factor : {1.3, 1.8, 2.5}) {
     ReplayOptions deep;
@@ -94,7 +94,7 @@ TEST(Replay, SamplesWaitAsLongAsTheQueueTakesAtAnyFactor) {
   }
 }
 
-// Tests what Figure 10 shows: the sender puts the packets of a round trip on the link in one burst.
+// Tests the result of Figure 10: the sender puts the packets of a round trip on the link in one burst.
 TEST(Replay, RollingAveragesJitterButBurstsDoNot) {
   std::vector<FlowSpec> flows = flows_of(1, 0.3, 20 * kMs);
   flows[0].pattern = rates::testing::Pattern::kBursts;
@@ -113,7 +113,7 @@ TEST(Replay, RollingAveragesJitterButBurstsDoNot) {
   EXPECT_GT(deviation(rolling) / mean(rolling), 3 * deviation(bursts) / mean(bursts));
 }
 
-// Tests what Figure 11 shows, also while the queue fills, and with UDP.
+// Tests the result of Figure 11, also while the queue is filling, and with UDP.
 TEST(Replay, ErrorsAreSmallAndBoundsAreCorrect) {
   for (const double factor : {1.2, 2.0, 2.5}) {
     for (const uint64_t limit : {kSmallQueue, PortQueue<uint32_t>::kNoLimit}) {
@@ -156,7 +156,7 @@ TEST(Replay, LoadsOfLinksAreKnownSoonAndBoundsAreCorrect) {
   }
 }
 
-// Tests what Figure 12 shows: the delay of the sample plus the time until its burst ends.
+// Tests the result of Figure 12: the sample's delay plus the time until its burst ends.
 TEST(Replay, EstimatesAreReadyWithinTheLongestBurst) {
   ReplayOptions options;
   options.limit_bytes = kSmallQueue;

@@ -8,9 +8,9 @@
 namespace tapline::mirroring {
 namespace {
 
-constexpr uint32_t kFramingBytes = 24;  // check sequence, preamble and gap
+constexpr uint32_t kFramingBytes = 24;  // frame check sequence, preamble and inter-frame gap
 
-// Adds the idle times of the senders' links, in packets of 1,500 bytes that would have fitted into them.
+// Adds the idle times of the senders' links, as the number of 1,500-byte packets that would have fitted into them.
 void add_sender_gaps(const Observation& seen, int64_t from_ns, uint64_t link_bits_per_second, Sampling* sampling) {
   const double ns_per_byte = 8e9 / static_cast<double>(link_bits_per_second);
   std::vector<double> free_ns(seen.flows, -1);

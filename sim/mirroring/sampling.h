@@ -11,8 +11,8 @@ namespace tapline::mirroring {
 inline constexpr double kMtuBytes = 1500;
 
 struct Sampling {
-  std::vector<double> burst_mtu;  // number of packets of one flow that the collector received in a row
-  std::vector<double> gap_mtu;    // number of packets of other flows between two bursts of a flow
+  std::vector<double> burst_mtu;  // number of consecutive packets from one flow that the collector received
+  std::vector<double> gap_mtu;    // number of packets from other flows between two bursts of a flow
   std::vector<double>
       sender_gap_mtu;  // number of MTUs that would have fitted on the link between two bursts of a sender
   std::vector<double> samples_by_flow;  // number of packets
@@ -26,7 +26,7 @@ Sampling sampling_of(const Observation& seen, int64_t from_ns, uint64_t link_bit
 // bit at the collector.
 std::vector<double> sample_delays_us(const Observation& seen, int64_t from_ns);
 
-// The values may be in any order. The quantile of no values is 0. `share` is from 0 to 1.
+// Returns a quantile of the values, which may be in any order, or 0 if there are none. `share` is from 0 to 1.
 double quantile(std::vector<double> values, double share);
 double mean(const std::vector<double>& values);
 double deviation(const std::vector<double>& values);

@@ -5,7 +5,7 @@
 namespace tapline::mirroring {
 namespace {
 
-// Returns copies of full packets of the given flows, 10 us apart. Flow 9 stands for an acknowledgement of flow 0.
+// Returns copies of full packets from the given flows, 10 us apart. Flow 9 stands for an acknowledgement of flow 0.
 Observation copies_of(const std::vector<uint32_t>& flows) {
   Observation seen;
   seen.flows = 3;

@@ -8,7 +8,7 @@ namespace tapline::mirroring {
 
 struct FlowSpec {
   uint32_t from = 0, to = 1;     // hosts
-  uint64_t bits_per_second = 0;  // rate of payload; 0: as fast as TCP permits
+  uint64_t bits_per_second = 0;  // payload rate; 0: as fast as TCP permits
   bool udp = false;              // REQUIRES: bits_per_second > 0
   int64_t begin_ns = 0, end_ns = 0;
 };

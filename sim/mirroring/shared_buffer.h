@@ -6,16 +6,16 @@
 namespace tapline::mirroring {
 
 // Memory that all ports of a switch share, with dynamic thresholds (Choudhury and Hahne, "Dynamic queue length
-// thresholds for shared-memory packet switches", 1998): the queue of a port may be as long as alpha times the memory
-// that is free. A single congested port thus takes alpha / (1 + alpha) of the memory, and n congested ports together
-// take n alpha / (1 + n alpha). Not thread-safe.
+// thresholds for shared-memory packet switches", 1998): a port's queue may be up to alpha times as long as the free
+// memory. A single congested port thus takes alpha / (1 + alpha) of the memory, and n congested ports together take n
+// alpha / (1 + n alpha). Not thread-safe.
 class SharedBuffer {
  public:
   SharedBuffer(uint64_t bytes, double alpha) : bytes_(bytes), alpha_(alpha) {}
 
   uint64_t used_bytes() const { return used_bytes_; }
   uint64_t free_bytes() const { return bytes_ - used_bytes_; }
-  // Returns the present maximum length of a queue.
+  // Returns the current maximum length of a queue.
   uint64_t threshold_bytes() const { return static_cast<uint64_t>(alpha_ * static_cast<double>(free_bytes())); }
 
   // REQUIRES: bytes <= free_bytes().

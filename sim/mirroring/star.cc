@@ -52,7 +52,7 @@ uint32_t number_of(Ptr<const ns3::Packet> packet) {
   return tag.number;
 }
 
-// Uses the values of current Linux for TCP.
+// Sets TCP's parameters to the values of current Linux.
 void set_defaults(const StarOptions& options) {
   namespace Config = ns3::Config;
   Config::SetDefault("ns3::TcpL4Protocol::SocketType", ns3::StringValue("ns3::TcpCubic"));
@@ -139,7 +139,7 @@ Ptr<ns3::PointToPointNetDevice> Star::link(Ptr<ns3::Node> node, Ptr<SwitchQueue>
     auto device = ns3::CreateObject<ns3::PointToPointNetDevice>();
     device->SetAddress(ns3::Mac48Address::Allocate());
     device->SetDataRate(ns3::DataRate(options_.bits_per_second));
-    // PPP's header is smaller than Ethernet's overhead.
+    // A PPP header is smaller than Ethernet's overhead.
     const double missing = kEthernetBytes + kCheckBytes + kPreambleAndGapBytes - kPppBytes;
     device->SetInterframeGap(
         ns3::NanoSeconds(static_cast<uint64_t>(missing * 8e9 / static_cast<double>(options_.bits_per_second) + 0.5)));

@@ -21,8 +21,8 @@ namespace tapline::mirroring {
 struct StarOptions {
   uint32_t hosts = 2;
   uint64_t bits_per_second = 10'000'000'000;  // speed of each port
-  // Delay between an application's host and the switch, in either direction. Most of it occurs in the host's network
-  // stack and card. Each host adds a delay of up to `jitter_ns`, because equal delays would keep flows in step.
+  // Delay between an application's host and the switch, in either direction. Most of the delay occurs in the host's
+  // network stack and NIC. Each host adds a delay of up to `jitter_ns`, because equal delays would keep flows in step.
   int64_t host_delay_ns = 45'000;
   int64_t jitter_ns = 15'000;
   int64_t collector_delay_ns = 5'000;
@@ -35,7 +35,7 @@ struct StarOptions {
   bool hystart = true;              // CUBIC's HyStart ends slow start before the first loss
 };
 
-// Server port of the first flow. The following flows use the following ports.
+// The first flow's server port. Each further flow uses the next port.
 inline constexpr uint16_t kFirstPort = 5000;
 
 class SwitchQueue;
@@ -47,10 +47,10 @@ class Star {
 
   ns3::Ptr<ns3::Node> host(uint32_t n) const { return hosts_[n]; }
   static ns3::Ipv4Address address(uint32_t n) { return ns3::Ipv4Address((10u << 24) + 1 + n); }
-  // Returns the minimum delay of a copy, over idle links and through an empty queue, from its first bit on the sender's
+  // Returns a copy's minimum delay, over idle links and through an empty queue, from its first bit on the sender's
   // link.
   int64_t path_ns() const;
-  // Returns all observations. REQUIRES: flows use the ports starting with kFirstPort.
+  // Returns all observations. REQUIRES: the flows use consecutive ports from kFirstPort.
   Observation observation(uint32_t flows);
 
  private:

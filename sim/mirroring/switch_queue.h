@@ -9,7 +9,7 @@
 
 namespace tapline::mirroring {
 
-// A PortQueue as the queue of an ns-3 device.
+// A PortQueue as an ns-3 device's queue.
 class SwitchQueue final : public ns3::Queue<ns3::Packet> {
  public:
   using Ports = PortQueue<ns3::Ptr<ns3::Packet>>;
@@ -20,10 +20,10 @@ class SwitchQueue final : public ns3::Queue<ns3::Packet> {
   }
 
   void set_queue(Ports queue) { queue_ = std::make_unique<Ports>(std::move(queue)); }
-  // The input port of the next packet to be queued.
+  // Sets the input port of the next packet to be queued.
   void set_input(size_t input) { input_ = input; }
   const PortAccount& account() const { return queue_->account(); }
-  // Negative if no packet was dropped.
+  // Returns the time of the first drop, which is negative if no packet was dropped.
   int64_t first_drop_ns() const { return first_drop_ns_; }
 
   bool Enqueue(ns3::Ptr<ns3::Packet> packet) override;

@@ -9,8 +9,8 @@
 
 namespace tapline::mirroring {
 
-// The bytes that were put on the sender's link in one direction of a flow, by time. A packet's bytes are spread over
-// its transmission time. If they all counted at one time, short intervals would exceed the link's speed.
+// The bytes put on the sender's link in one direction of a flow, by time. A packet's bytes are spread over its
+// transmission time; if they all counted at one time, short intervals would exceed the link's speed.
 class TrueBytes {
  public:
   TrueBytes(const Observation& seen, uint64_t link_bits_per_second)
@@ -20,7 +20,7 @@ class TrueBytes {
 
   static size_t side_of(const SentPacket& packet) { return packet.flow * 2 + packet.from_server; }
 
-  // Returns the bytes in [from_ns, to_ns).
+  // Returns the bytes sent in [from_ns, to_ns).
   double between(size_t side, int64_t from_ns, int64_t to_ns) const {
     return before(side, to_ns) - before(side, from_ns);
   }

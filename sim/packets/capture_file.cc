@@ -28,7 +28,7 @@ void add_ethernet(Bytes* frame, uint16_t type) {
   frame->Add16(type);
 }
 
-// Adds the header of INT-MD version 2. The words of the last switch come first.
+// Adds an INT-MD header of version 2. The last switch's words come first.
 void add_telemetry(Bytes* frame, const std::vector<HopRecord>& hops) {
   constexpr uint32_t kIntMd = 1, kVersion = 2, kHeaderBytes = 12;
   constexpr uint32_t kSwitchId = 0x8000, kPorts = 0x4000, kLatency = 0x2000, kQueue = 0x1000, kLeft = 0x0400;
@@ -38,7 +38,7 @@ void add_telemetry(Bytes* frame, const std::vector<HopRecord>& hops) {
   frame->Add8(kVersion << 4);
   frame->Add8(0);
   frame->Add8(kHopBytes / 4);
-  frame->Add8(8 - static_cast<uint32_t>(hops.size()));  // how many more hops may write
+  frame->Add8(8 - static_cast<uint32_t>(hops.size()));  // number of further hops that may write
   frame->Add16(kSwitchId | kPorts | kLatency | kQueue | kLeft);
   for (int i = 0; i < 3; ++i) frame->Add16(0);
   for (auto hop = hops.rbegin(); hop != hops.rend(); ++hop) {

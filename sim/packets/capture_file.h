@@ -1,8 +1,8 @@
-// A capture of the packets that one host receives, with the telemetry of the switches in front of the IP header: the
-// tag of docs/reference/in-band-telemetry.md, with switch ID, ports, latency, queue ID, packets in the queue and egress
-// time of each hop.
+// A capture of the packets that one host receives, with the switches' telemetry in front of the IP header: the tag of
+// docs/reference/in-band-telemetry.md, with each hop's switch ID, ports, latency, queue ID, packets in the queue and
+// egress time.
 //
-// It contains only headers: frames are cut after the TCP header.
+// The capture contains only headers: frames are truncated after the TCP header.
 #pragma once
 
 #include <ns3/packet.h>
@@ -20,7 +20,7 @@ inline constexpr uint64_t kEpochNs = 1'767'225'600'000'000'000;
 
 class CaptureFile {
  public:
-  // Ends the program if the file can't be written: an experiment is useless without its capture.
+  // Exits if the file can't be written: an experiment is useless without its capture.
   explicit CaptureFile(const std::string& path);
   ~CaptureFile();
   CaptureFile(const CaptureFile&) = delete;

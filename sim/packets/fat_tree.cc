@@ -42,7 +42,7 @@ uint32_t PacketsAt(ns3::Ptr<ns3::NetDevice> device) {
   return port->GetQueue()->GetNPackets() + (disc == nullptr ? 0 : disc->GetNPackets());
 }
 
-// Adds the switch's record; Leave() sets the time at which it sends the packet on.
+// Adds the switch's record; Leave() sets the time at which the switch sends the packet on.
 void Enter(ns3::Ptr<const ns3::Packet> packet, HopRecord record) {
   TelemetryTag tag;
   const auto mutable_packet = ns3::ConstCast<ns3::Packet>(packet);
@@ -136,7 +136,7 @@ std::pair<uint32_t, uint32_t> FatTree::link(ns3::Ptr<ns3::Node> low, ns3::Ptr<ns
   ns3::PointToPointHelper helper;
   helper.SetDeviceAttribute("DataRate", ns3::DataRateValue(ns3::DataRate(options_.link_bits_per_second)));
   if (options_.ethernet_framing) {
-    // PPP's header of 2 bytes is 12 bytes shorter than Ethernet's.
+    // PPP's 2-byte header is 12 bytes shorter than Ethernet's.
     const uint64_t gap_ns = 12ull * 8 * 1'000'000'000 / options_.link_bits_per_second;
     helper.SetDeviceAttribute("InterframeGap", ns3::TimeValue(ns3::NanoSeconds(gap_ns)));
   }
@@ -146,7 +146,7 @@ std::pair<uint32_t, uint32_t> FatTree::link(ns3::Ptr<ns3::Node> low, ns3::Ptr<ns
                              ns3::TimeValue(ns3::NanoSeconds(options_.delay_ns + static_cast<uint64_t>(more_ns))));
   helper.SetQueue("ns3::DropTailQueue", "MaxSize",
                   ns3::QueueSizeValue(ns3::QueueSize(ns3::QueueSizeUnit::PACKETS, kHostQueuePackets)));
-  // With flow control, the layer above would drop the packets that the queue has no room for.
+  // With flow control, the layer above would drop the packets for which the queue has no room.
   if (!options_.by_priority) helper.DisableFlowControl();
   const ns3::NetDeviceContainer ends = helper.Install(low, high);
   const uint32_t network = 172u << 24 | 16u << 16 | links_++ << 2;

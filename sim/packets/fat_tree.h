@@ -4,7 +4,7 @@
 //   host h: pod h/(k²/4), address 10.pod.edge.2+port       k = 4: 16 hosts, 20 switches
 //   switch IDs: edge 100+n, aggregation 200+n, core 300+n   n counts pod by pod
 //
-// The destination determines a packet's way up, so that all flows to a host come down the same way.
+// The destination determines a packet's path upwards, so all flows to a host come down the same path.
 #pragma once
 
 #include <ns3/node-container.h>
@@ -26,22 +26,23 @@ struct TreeOptions {
   // Each host's link has a random additional delay of up to this length. Equal delays would keep flows in step, which
   // does not happen in real networks.
   uint64_t host_jitter_ns = 20'000;
-  // Edge switches process each packet for a random time of up to this length. Without it, flows paced by
-  // acknowledgements stay in step with the queue indefinitely, and always find it full.
+  // Edge switches process each packet for a random time of up to this length. Without this, flows paced by
+  // acknowledgements would stay in step with the queue indefinitely, and always find it full.
   uint64_t processing_ns = 0;
-  // Length of the drop-tail queue of each switch port or, with by_priority, of each of its classes of service.
+  // The length of the drop-tail queue of each switch port or, with by_priority, of each of the port's classes of
+  // service.
   uint32_t queue_packets = 64;
   bool by_priority = false;
-  // Packets always go up through the first port, as if hashing were broken.
+  // If true, packets always go up through the first port, as if hashing were broken.
   bool one_way_up = false;
-  // If true, sending a packet takes as long as sending its Ethernet frame, without FCS and preamble; otherwise, as long
-  // as sending ns-3's shorter PPP frame.
+  // If true, sending a packet takes as long as sending its Ethernet frame, without FCS and preamble. Otherwise, it
+  // takes as long as sending ns-3's shorter PPP frame.
   bool ethernet_framing = false;
 };
 
 class FatTree {
  public:
-  // Called for a packet that a switch has no room for, with its IPv4 header in front or passed separately.
+  // Called for a packet for which a switch has no room, with its IPv4 header in front or passed separately.
   using OnDrop = std::function<void(uint32_t switch_id, ns3::Ptr<const ns3::Packet>)>;
 
   FatTree(const TreeOptions& options, OnDrop on_drop);
@@ -49,14 +50,14 @@ class FatTree {
   uint32_t hosts() const { return k_ * k_ * k_ / 4; }
   ns3::Ptr<ns3::Node> host(uint32_t h) const { return hosts_[h]; }
   ns3::Ipv4Address address(uint32_t h) const;
-  // These return the IDs of switches.
+  // These functions return the IDs of switches.
   uint32_t edge_of(uint32_t h) const { return 100 + h / half_; }
   uint32_t aggregation(uint32_t pod, uint32_t n) const { return 200 + pod * half_ + n; }
 
-  // Sends this fraction of the packets from hosts below this edge switch to the host up through the other aggregation
-  // switch.
+  // Diverts this fraction of the packets from hosts below `edge_switch` to the host: they go up through the other
+  // aggregation switch.
   void detour(uint32_t edge_switch, uint32_t to_host, uint32_t aggregation_port, double share);
-  // Calls `loses` for each packet that a switch receives, and drops the packet if it returns true.
+  // Calls `loses` for each packet that the switch receives, and drops the packet if the result is true.
   void lose(uint32_t switch_id, std::function<bool(ns3::Ptr<ns3::Packet>)> loses);
 
  private:
@@ -64,7 +65,7 @@ class FatTree {
     uint32_t id;
     ns3::Ptr<ns3::Node> node;
     ns3::Ptr<TreeRouting> routing;
-    std::vector<uint32_t> up, down;  // interfaces
+    std::vector<uint32_t> up, down;  // interface numbers
   };
 
   Switch make_switch(uint32_t id);

@@ -26,7 +26,7 @@ std::vector<FlowSpec> named(std::vector<FlowSpec> flows, const FatTree& tree) {
   return flows;
 }
 
-// Uses the values of current Linux for TCP.
+// Sets TCP's parameters to the values of current Linux.
 void set_defaults(uint32_t window_bytes, uint32_t min_timeout_ms) {
   namespace Config = ns3::Config;
   ns3::GlobalValue::Bind("ChecksumEnabled", ns3::BooleanValue(true));
@@ -36,7 +36,7 @@ void set_defaults(uint32_t window_bytes, uint32_t min_timeout_ms) {
   Config::SetDefault("ns3::TcpSocket::RcvBufSize", ns3::UintegerValue(window_bytes));
   Config::SetDefault("ns3::TcpSocketBase::MinRto", ns3::TimeValue(ns3::MilliSeconds(min_timeout_ms)));
   Config::SetDefault("ns3::TcpSocket::DataRetries", ns3::UintegerValue(15));
-  // If the first SYNs are lost, the default timeout of 3 s would be too long.
+  // If the first SYNs were lost, the default timeout of 3 s would be too long.
   Config::SetDefault("ns3::TcpSocket::ConnTimeout", ns3::TimeValue(ns3::MilliSeconds(50)));
   Config::SetDefault("ns3::TcpSocket::InitialCwnd", ns3::UintegerValue(10));
 }

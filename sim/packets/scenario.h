@@ -22,7 +22,7 @@ struct Scenario {
   std::function<void(FatTree*)> prepare = {};
   // The maximum number of bytes that a sender has in flight.
   uint32_t window_bytes = 96'000;
-  // The minimum time for which a sender waits for an acknowledgement. The default is that of Linux.
+  // The minimum time for which a sender waits for an acknowledgement. The default is Linux's.
   uint32_t min_timeout_ms = 200;
 };
 
@@ -54,12 +54,12 @@ class Run {
   std::vector<uint32_t> sent_;
 };
 
-// Changes a setting: "queue=64" packets of each port, "timeout=2" ms at least, "seconds=3", "window=300000" bytes,
-// "jitter=0" ns of hosts' links, "processing=12000" ns of edge switches at most, "apart=100" us between the starts of
-// flows. Returns false if it is none of these settings.
+// Changes a setting: "queue=64" (packets per port), "timeout=2" (minimum, ms), "seconds=3", "window=300000" (bytes),
+// "jitter=0" (ns on hosts' links), "processing=12000" (maximum in edge switches, ns), or "apart=100" (us between the
+// starts of flows). Returns false if there is no such setting.
 bool change(const std::string& setting, Scenario* scenario);
 
-// Returns the scenario of that name, or null.
+// Returns the scenario with this name, or null.
 const Scenario* find_scenario(const std::string& name);
 const std::vector<Scenario>& scenarios();
 

@@ -1,5 +1,5 @@
-// The experiments. In a tree of k = 4, hosts 4 and 5 are below edge switch 102, hosts 6 and 7 below 103; their packets
-// to hosts with even numbers go up through 202.
+// The experiments. In a tree with k = 4, hosts 4 and 5 are below edge switch 102, and hosts 6 and 7 below 103; their
+// packets to hosts with even numbers go up through 202.
 #include <ns3/ipv4-header.h>
 #include <ns3/simulator.h>
 
@@ -10,7 +10,7 @@
 namespace tapline::packets {
 namespace {
 
-constexpr uint8_t kUrgent = 0xb0;  // VOICE-ADMIT (RFC 5865): the first class of service of a switch with several
+constexpr uint8_t kUrgent = 0xb0;  // VOICE-ADMIT (RFC 5865): the first class of service on a switch with several
 constexpr uint64_t kMbps = 1'000'000;
 
 Scenario quiet() {
@@ -37,7 +37,8 @@ Scenario unequal_priority() {
           0.6};
 }
 
-// A switch loses packets in the first 1.3 ms of every 100 ms: one or two segments of each flow through it.
+// Returns a scenario in which a switch loses packets in the first 1.3 ms of every 100 ms: one or two segments of each
+// flow through it.
 Scenario periodic_bug() {
   return {"periodic-bug",
           "Figure 2, bottom: 202 loses packets every 100 ms, although it has room for all; the last two flows avoid it",
@@ -65,7 +66,7 @@ Scenario many_flows() {
   return scenario;
 }
 
-// The scenario of Figure 9(c).
+// Returns the scenario of Figure 9(c).
 Scenario several_switches() {
   return {"several-switches",
           "Figure 9(c): one flow meets an urgent one at 102, later another at 202",
@@ -86,7 +87,8 @@ Scenario detour() {
           [](FatTree* tree) { tree->detour(102, 0, 1, 0.05); }};
 }
 
-// Prakash et al., NSDI'12: 14 flows and a single flow reach the last switch through different ports.
+// Returns a scenario from Prakash et al., NSDI'12: 14 flows and a single flow reach the last switch through different
+// ports.
 Scenario outcast(const std::string& name, const std::string& about, uint64_t link_bits_per_second,
                  uint32_t queue_packets) {
   Scenario scenario{
@@ -131,7 +133,8 @@ Scenario queues() {
   return scenario;
 }
 
-// The scenario of Figure 9(b): 128 hosts. The four hosts below one edge switch send flows, each to a different host.
+// Returns the scenario of Figure 9(b): 128 hosts, and flows from the four hosts below one edge switch, each to a
+// different host.
 Scenario competing() {
   Scenario scenario{"competing",
                     "k = 8: 124 flows to as many hosts want more than 100 has towards 200",

@@ -1,5 +1,5 @@
-// Forwards the packets of a node of the tree through an interface for each destination. Detours, made on purpose or
-// caused by a fault, take a fraction of the packets through another interface.
+// Forwards a tree node's packets, through one interface for each destination. Detours, whether configured or caused by
+// a fault, divert a fraction of the packets to another interface.
 #pragma once
 
 #include <ns3/ipv4-routing-protocol.h>
@@ -15,11 +15,11 @@ class TreeRouting final : public ns3::Ipv4RoutingProtocol {
   static ns3::TypeId GetTypeId();
 
   void add(ns3::Ipv4Address destination, uint32_t interface) { routes_[destination] = interface; }
-  // A random fraction `share` of the packets to the destination takes the other interface.
+  // Diverts a random fraction `share` of the packets to the destination to the other interface.
   void add_detour(ns3::Ipv4Address destination, uint32_t interface, double share);
 
-  // Each packet waits for a random time of up to `max_ns` before it is sent on. Packets of one interface keep their
-  // order.
+  // Makes each packet wait for a random time of up to `max_ns` before it is sent on. Packets leaving through one
+  // interface keep their order.
   void set_processing(uint64_t max_ns);
 
   ns3::Ptr<ns3::Ipv4Route> RouteOutput(ns3::Ptr<ns3::Packet> packet, const ns3::Ipv4Header& header,
@@ -47,7 +47,7 @@ class TreeRouting final : public ns3::Ipv4RoutingProtocol {
   std::map<ns3::Ipv4Address, Detour> detours_;
   ns3::Ptr<ns3::UniformRandomVariable> random_;
   uint64_t processing_ns_ = 0;
-  // The time at which the last packet of an interface was, or will be, sent on.
+  // By interface: the time at which its last packet was, or will be, sent on.
   std::map<uint32_t, ns3::Time> sent_on_;
 };
 

@@ -28,14 +28,14 @@ class Truth {
   // Records the delivery of a segment with data.
   void delivered(size_t flow, const TelemetryTag& tag, uint32_t payload_bytes);
   void set_source(size_t flow, const std::string& endpoint) { flows_[flow].source = endpoint; }
-  // The truth as JSON.
+  // Returns the truth as JSON.
   std::string text(const std::string& scenario, uint64_t link_bits_per_second, uint32_t queue_packets) const;
 
  private:
   struct OfFlow {
     uint64_t segments = 0, retransmitted = 0, payload_bytes = 0;
     std::map<std::vector<uint32_t>, uint64_t> paths;
-    // Dropped packets of each switch by their first sequence number.
+    // Each switch's dropped packets, by their first sequence number.
     std::map<uint32_t, std::map<uint32_t, uint32_t>> drops;
   };
   std::string text_of(size_t flow) const;

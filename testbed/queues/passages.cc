@@ -1,10 +1,10 @@
-// Prints what each packet found in a queue, one line per departure: exactly, from the captures on both sides of the
+// Prints the queue that each packet found, one line per departure: exactly, from the captures on both sides of the
 // queue, and as estimated by ConQuest's sketch in three readings (parsers/queues/snapshots.h).
 //
 //   queue_passages [--link BITS_PER_S] ARRIVALS DEPARTURES [T in ns]
 //
 // If the speed of the queue's link is given, departures that were timestamped too late are corrected
-// (parsers/queues/departure_times.h). The sketch has h=4, R=2, C=64. T is a quarter of the longest wait unless given.
+// (parsers/queues/departure_times.h). The sketch has h=4, R=2, C=64. T, unless given, is a quarter of the longest wait.
 #include <algorithm>
 #include <array>
 #include <cinttypes>
@@ -41,7 +41,7 @@ struct Departure {
 // Matches the packets of both captures.
 class Passages final : private MatchSink {
  public:
-  // The link's speed is 0 if it is unknown.
+  // `link_bits_per_second` is 0 if the link's speed is unknown.
   explicit Passages(uint64_t link_bits_per_second)
       : input_(QueueSource::kTaps, {{.max_delay_ns = kMaxDelayNs}, {.link_bits_per_second = link_bits_per_second}},
                this) {}
@@ -87,7 +87,7 @@ int64_t longest_delay_ns(const std::vector<Departure>& departures) {
   return longest_ns;
 }
 
-// The sketch's windows are powers of two, so its clock runs such that a window is `window_ns` long.
+// The sketch's windows are powers of two, so this clock's unit is such that a window is `window_ns` long.
 class Clock {
  public:
   Clock(int64_t begin_ns, int64_t window_ns) : begin_ns_(begin_ns), window_ns_(window_ns) {}

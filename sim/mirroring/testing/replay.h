@@ -17,8 +17,8 @@ struct ReplayOptions {
   uint64_t limit_bytes = PortQueue<uint32_t>::kNoLimit;
 };
 
-// Sends the packets of the flows, as parsers/rates/testing makes them, through a PortQueue: flow i enters at port i.
-// Replaces ns-3's TCP where ns-3 is not installed; senders do not react to drops.
+// Sends the flows' packets, as parsers/rates/testing makes them, through a PortQueue; flow i enters at port i. Replaces
+// ns-3's TCP where ns-3 is not installed; senders do not react to drops.
 Observation replay(const std::vector<rates::testing::FlowSpec>& flows, const ReplayOptions& options, uint64_t seed);
 
 }  // namespace tapline::mirroring::testing
