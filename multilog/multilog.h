@@ -42,8 +42,8 @@ struct Options {
   size_t preallocate_bytes = 0;
   // The number of rows per segment: 64 to 65536, a multiple of 64.
   uint32_t segment_rows = kMaxSegmentRows;
-  // What happens when memory is full and nothing can be archived: either the oldest rows are dropped, or new rows are
-  // refused (and counted).
+  // The policy when memory is full and nothing can be archived: drop the oldest rows, or refuse new rows (and count
+  // them).
   enum class OverflowPolicy : uint8_t { kDropOldest, kRefuse };
   OverflowPolicy when_full = OverflowPolicy::kDropOldest;
   UserFunctions user_functions;

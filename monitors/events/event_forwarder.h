@@ -58,9 +58,8 @@ class EventForwarder {
   uint64_t incarnation_;
   Send send_;
   std::array<Stream, kMaxQueries> streams_;
-  uint64_t filled_ = 0;  // bits of the queries whose batch is not empty
-  uint64_t refused_ =
-      0;  // bits of the queries whose last batch found no room; their next batch is sent even if it is empty
+  uint64_t filled_ = 0;   // bits of the queries whose batch is not empty
+  uint64_t refused_ = 0;  // bits of the queries whose last batch had no room; their next one is sent even if empty
 };
 
 }  // namespace tapline

@@ -27,9 +27,8 @@ namespace tapline {
 struct TupleTriggerEvent {
   uint32_t processor = 0;
   bool grouped = false;
-  std::string_view group =
-      {};                 // names and values of the group's fields, as in "switch=leaf1 port=2"; valid during the call
-  TupleHeader ends = {};  // addresses and ports of the group's latest tuple, if the trigger groups by them
+  std::string_view group = {};   // names and values of the group's fields: "switch=leaf1 port=2"; valid during the call
+  TupleHeader ends = {};         // addresses and ports of the group's latest tuple, if the trigger groups by them
   trigger::Interval value = {};  // the bounds differ if the value is estimated or the memory for values was full
   bool at_least = false;         // true if the window has not ended, so the value may still grow
   int64_t window_start_ns = 0;
@@ -111,8 +110,7 @@ class TupleTriggers {
     size_t max_groups = 0;
     int64_t end_ns = INT64_MIN;  // end of the open pane
     std::unordered_map<std::string, Group> groups = {};
-    std::map<int64_t, uint64_t> losses =
-        {};  // number of losses at the start of each pane of the window, by the pane's start time
+    std::map<int64_t, uint64_t> losses = {};  // by start time of the window's panes: number of losses at that time
   };
 
   void advance(Watch& watch, int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);

@@ -15,8 +15,8 @@ namespace {
 using Aggregate = TupleTrigger::Aggregate;
 
 constexpr std::string_view kEvents = "trigger";  // the parser whose tuples are the triggers' events
-constexpr std::string_view kAggregates[] = {"COUNT", "SUM",      "MAX",       "MIN", "AVG",
-                                            "RATE",  "DISTINCT", "PERCENTILE"};  // names of the values of Aggregate
+constexpr std::string_view kAggregates[] = {"COUNT", "SUM",  "MAX",      "MIN",
+                                            "AVG",   "RATE", "DISTINCT", "PERCENTILE"};  // names of Aggregate's values
 
 bool has_parser(const QuerySpec& spec, std::string_view parser) {
   return std::find(spec.parsers.begin(), spec.parsers.end(), parser) != spec.parsers.end();

@@ -55,7 +55,7 @@ class RowRing {
 
   // Consumer: returns the oldest batch, or null if there is none.
   const uint8_t* front(uint32_t* rows);
-  // Consumer: counts the batch as taken, regardless of what happens to it later. REQUIRES: front() returned a batch.
+  // Consumer: counts the batch as taken, regardless of whether it is popped later. REQUIRES: front() returned a batch.
   void take();
   void pop();
   // Consumer, once after attach(): skips the batch that the previous consumer had taken but not popped.

@@ -20,9 +20,8 @@ namespace tapline::multilog {
 struct AccessConfig {
   std::string certificate;  // PEM files; empty: no TLS
   std::string key;
-  std::string tokens;  // a file with one token per line; empty: no token is required
-  std::string
-      client_ca;  // PEM file of the authorities that sign client certificates; empty: no certificate is required
+  std::string tokens;     // a file with one token per line; empty: no token is required
+  std::string client_ca;  // PEM file of the authorities for client certificates; empty: no certificate is required
   std::vector<std::string> client_names;  // accepted names in client certificates; empty: any name
 };
 

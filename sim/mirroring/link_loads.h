@@ -9,10 +9,10 @@
 namespace tapline::mirroring {
 
 struct LinkLoads {
-  std::vector<Estimate>
-      loads;  // a load per sender's link and interval; the true load includes only packets that have arrived
-  std::vector<Wait> waits;  // how long each sample waited for the load that includes it, which is estimated at the end
-                            // of its interval
+  // A load per sender's link and interval. The true load includes only packets that have arrived.
+  std::vector<Estimate> loads;
+  // How long each sample waited for the load that includes it, which is estimated at the end of the interval.
+  std::vector<Wait> waits;
 };
 
 // Sends the copies through the estimators, as the parser link_load does. Each flow is the only one on its sender's
