@@ -1,6 +1,6 @@
-# All tasks of a developer; CMake and Maven do the work and build only changed parts.
+# All developer tasks. CMake and Maven do the work and build only changed parts.
 #   make demo    a query over a real capture through the whole pipeline
-#   make test    every test but the long ones
+#   make test    every test except the long ones
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -10,9 +10,9 @@ BUILD := build
 JOBS ?= $(shell nproc)
 MVN := mvn -B -q
 CMAKE_FLAGS := -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTAPLINE_UNITY=ON
-# Trees with sanitizers and fuzzers.
+# Build trees with sanitizers and fuzzers.
 CLANG := -DCMAKE_C_COMPILER=clang-16 -DCMAKE_CXX_COMPILER=clang++-16
-# WERROR=1: a compiler's warning is an error. Not in sanitized code, for which GCC reports false errors.
+# WERROR=1: compiler warnings are errors, except in sanitized code, for which GCC reports false warnings.
 ifdef WERROR
 WARNINGS := -DCMAKE_COMPILE_WARNING_AS_ERROR=ON
 endif
@@ -34,7 +34,7 @@ deps: ## Install the system packages that are missing (root or sudo)
 build-deps:
 	@deploy/install-packages.sh build >/dev/null
 
-# The demo configures only its monitor (TAPLINE_DEMO); everything else configures all.
+# The demo configures only its monitor (TAPLINE_DEMO); all other targets configure everything.
 .PHONY: configure
 configure: build-deps
 	@grep -qs '^TAPLINE_DEMO:BOOL=OFF' $(BUILD)/CMakeCache.txt && [ -f $(BUILD)/build.ninja ] || \
@@ -44,7 +44,7 @@ configure: build-deps
 native: configure
 	@ninja -C $(BUILD) -j $(JOBS)
 
-# The programs in the images of a cluster, without tests and benchmarks.
+# The programs in a cluster's images, without tests and benchmarks.
 .PHONY: programs
 programs: configure
 	@ninja -C $(BUILD) -j $(JOBS) tapline-agent tapline-monitor tapline-multilog
@@ -72,7 +72,7 @@ java: build-deps
 	@$(MAKE) $(BUILD)/dashboard/index.html
 	@$(MAKE) $(BUILD)/java/.built
 
-# Archive of the classes of a run, which bin/tapline maps; without it, the start takes twice as long.
+# Class data archive (CDS) of a run, which bin/tapline maps; without it, startup takes twice as long.
 RUN := bin/tapline run "PARSE http_get FROM * TO *:80 LIMIT 90s SAMPLE * PROCESS (top-k: k=3, w=10s)" --pcap testbed/captures/http_small.pcap.zst
 archive = rm -f $(BUILD)/java/classes.jsa && TAPLINE_JAVA_OPTS="-XX:ArchiveClassesAtExit=$(BUILD)/java/classes.jsa -Xlog:cds=off -Xlog:cds+dynamic=off"
 $(BUILD)/java/classes.jsa: $(BUILD)/java/.built
@@ -103,7 +103,7 @@ demo: ## Run a query over a real capture through the whole pipeline
 test: deps ## Run every test except the long ones
 	@PYTHONDONTWRITEBYTECODE=1 MAKE=$(MAKE) make/test
 
-# Reports of the last run; make/results.py prints the slowest tests in one, and those that were skipped.
+# The last run's reports; from them, make/results.py prints the slowest tests and those that were skipped.
 REPORTS := $(abspath $(BUILD))/test
 ctest = mkdir -p $(REPORTS) && ctest --test-dir $(1) --output-on-failure -j $(JOBS) \
   --test-output-size-passed 1000000 --output-junit $(REPORTS)/$(2).xml
@@ -175,19 +175,20 @@ reference: build ## Regenerate docs/reference/configuration.md from the programs
 	@bin/tapline reference >$(BUILD)/configuration.md
 	@mv $(BUILD)/configuration.md docs/reference/
 
-# CHAOS="--only kafka-1+kafka-2,redis --kinds kill,cut" for a part; the whole run takes 45 minutes.
+# CHAOS="--only kafka-1+kafka-2,redis --kinds kill,cut" runs a part; the whole run takes 45 minutes.
 .PHONY: chaos
 chaos: deps cluster-ready programs java ## Kill, freeze and cut off the containers of a separate cluster, one and two at a time; check results and recovery times; then restore it from a backup
 	@deploy/cluster chaos $(SIZE) $(CHAOS)
 
-# The site of a release is build/docs, built from its tag: the header shows the version in pom.xml.
+# The site for a release is build/docs, built from the release's tag: the header shows the version in pom.xml.
 .PHONY: docs
 docs: deps build ## Build the documentation site in build/docs, check its links, and run its commands
 	@make/links
 	@make/site/build
 	@PYTHONDONTWRITEBYTECODE=1 make/blocks
 
-# ONLY=NAME,… for figures that take longer, ONLY=all for all; WRITE=1 replaces the committed ones.
+# ONLY=NAME,… runs the named figures, including those that take longer; ONLY=all runs all. WRITE=1 replaces the
+# committed figures.
 .PHONY: figures
 figures: deps build ## Regenerate the figures of docs/ that take minutes, and show differences from the committed ones
 	@make/figures $(if $(ONLY),--only $(ONLY)) $(if $(WRITE),--write)
@@ -222,7 +223,7 @@ fuzz: deps ## Fuzz decoding, reassembly and every parser, FUZZ_SECONDS each (600
 fuzz-api: deps build ## Fuzz the REST interface by its OpenAPI document, as an admin, as an analyst and without a token (fetches schemathesis)
 	@bench/fuzz_api
 
-# MUTANTS="--only trigger --fresh" for a part, including mutants that were noticed earlier.
+# MUTANTS="--only trigger --fresh" runs a part, including mutants that were killed earlier.
 .PHONY: mutants
 mutants: deps programs ## Apply small faults, one at a time, and print those that no test notices
 	@bench/mutants/run $(MUTANTS)

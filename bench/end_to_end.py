@@ -150,7 +150,7 @@ class Pipeline:
 
 
 def host_busy_seconds():
-    """Returns the busy seconds of all cores, for all processes."""
+    """Returns the busy seconds of all cores so far, over all processes."""
     with open("/proc/stat") as file:
         user, nice, system, _, _, interrupt, soft = (int(field) for field in file.readline().split()[1:8])
     return (user + nice + system + interrupt + soft) / TICKS_PER_SECOND
@@ -169,7 +169,7 @@ def saturated(cpu, others, seconds, waiting, tuples):
 
 
 def model(row, units):
-    """Models the rate of `units` units with one core per process: the slowest stage is the limit."""
+    """Models the rate of `units` units with one core per process; the slowest stage is the limit."""
     cost = row["cpu_us_per_tuple"]
     share = {"monitor": units, "broker": units, "workers": 2 * units}
     rates = {stage: 1e6 * share[stage] / cost[stage] for stage in STAGES}

@@ -15,7 +15,7 @@ import time
 
 from offline_monitor import ROOT, enlarge
 
-# Enough for several seconds of output, which makes the start-up and the final wait negligible.
+# Enough for several seconds of output, so that the start-up and the final wait are negligible.
 PACKETS = 5_000_000
 
 sys.path.insert(0, os.path.join(ROOT, "monitors"))

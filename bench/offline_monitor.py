@@ -24,7 +24,7 @@ WORKLOADS = ["tcp_flow_key", "tcp_conn_time", "tcp_pkt_size", "http_get",
              "tcp_flow_key,tcp_conn_time,tcp_pkt_size,http_get"]
 
 def cpu_seconds(command):
-    """Returns the user and system time of one run of `command`, in seconds."""
+    """Returns the user and system seconds of one run of `command`."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -47,7 +47,7 @@ def byte_order(head):
 
 
 def records(capture):
-    """Yields seconds, header and bytes of each packet of a classic capture file."""
+    """Yields the seconds, header and bytes of each packet in a classic capture file."""
     with open(capture, "rb") as source:
         order = byte_order(source.read(24))
         while len(header := source.read(16)) == 16:
@@ -56,11 +56,10 @@ def records(capture):
 
 
 def enlarge(capture, path, min_packets=MIN_PACKETS):
-    """Writes the capture repeatedly until there are min_packets; returns the number of packets.
+    """Writes the capture repeatedly until there are min_packets. Returns the number of packets.
 
     Each repetition has later times and different second octets of IPv4 addresses, so connections differ. Header
-    checksums, which
-    are not verified, are unchanged."""
+    checksums, which are not verified, are unchanged."""
     with open(capture, "rb") as source:
         head = source.read(24)
     order, packets, copy = byte_order(head), 0, 0
@@ -86,7 +85,7 @@ def commands(parser, capture, output):
 
 
 def compare(parser, output, capture, one, pairs):
-    """Returns the median CPU seconds of both without start-up, and the median of the pairwise ratios."""
+    """Returns both programs' median CPU seconds without their start-up, and the median of the pairwise ratios."""
     start = [statistics.median(cpu_seconds(c) for _ in range(5)) for c in commands(parser, one, output)]
     ours, floor = [], []
     for _ in range(pairs):
@@ -99,7 +98,8 @@ def compare(parser, output, capture, one, pairs):
 
 
 def prepared(capture, folder, min_packets):
-    """Returns the decompressed and enlarged capture, a capture of its first packet, and the number of packets."""
+    """Returns the decompressed and enlarged capture, a capture with only its first packet, and the number of
+    packets."""
     plain, enlarged, one = (os.path.join(folder, name) for name in ("capture.pcap", "enlarged.pcap", "one.pcap"))
     if capture.endswith(".zst"):
         subprocess.run(["zstd", "-qf", "-d", "--long=27", capture, "-o", plain], check=True)
@@ -116,7 +116,7 @@ def measure(parser, output, capture, one, pairs, rows):
 
 
 def own_captures_of_parsers():
-    """Yields (parser, capture) from the parsers' folders; captures are in the repository or under TAPLINE_CAPTURES."""
+    """Yields (parser, capture) from the parsers' folders. Captures are in the repository or under TAPLINE_CAPTURES."""
     for path in sorted(glob.glob(os.path.join(ROOT, "parsers", "*", "traffic.json"))):
         with open(path) as file:
             capture = json.load(file).get("capture")
@@ -125,7 +125,7 @@ def own_captures_of_parsers():
 
 
 def own_captures(captures, folder, pairs, rows):
-    """Measures each parser on its protocol: CPU nanoseconds per packet, compared with tcpdump's."""
+    """Measures each parser on its own protocol: CPU nanoseconds per packet, compared with tcpdump's."""
     for parser, name in own_captures_of_parsers():
         capture = os.path.join(captures if name.startswith("generated/") else ROOT, name)
         enlarged, one, packets = prepared(capture, folder, OWN_PACKETS)

@@ -28,7 +28,7 @@ def cpu_seconds(process):
 
 
 class ClusterBroker(Broker):
-    """A broker of a cluster, whose first broker is also the controller."""
+    """A broker in a cluster, whose first broker is also the controller."""
 
     def __init__(self, folder, node, controller):
         self.node, self.controller = node, controller
@@ -51,7 +51,7 @@ class ClusterBroker(Broker):
 
 
 class Redis:
-    """Context manager for a Redis without persistence."""
+    """Context manager for a Redis server without persistence."""
 
     def __enter__(self):
         self.port = free_port()
@@ -75,7 +75,7 @@ class Redis:
 
 
 class FlinkCluster:
-    """Context manager for a job manager, and workers with one slot each."""
+    """Context manager for a job manager and task managers with one slot each."""
 
     def __init__(self, folder, workers):
         self.folder, self.count = folder, workers
@@ -106,7 +106,7 @@ class FlinkCluster:
     def start(self, name, heap, main, *own):
         packages = ("lang", "net", "time", "util", "util.concurrent")
         options = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in packages]
-        # The job's jar is uploaded, and must not also be on the class path.
+        # The job's jar is uploaded, so it must not also be on the class path.
         jars = [jar for jar in glob.glob(os.path.join(JARS, "*.jar")) if "flink-jobs-" not in jar]
         jars += glob.glob(os.path.join(os.path.dirname(JARS), "session-cluster", "*.jar"))
         with open(os.path.join(self.folder, name + ".log"), "wb") as log:
@@ -131,7 +131,7 @@ class FlinkCluster:
             return 0
 
     def upload(self):
-        """Uploads the job's jar; returns its name on the cluster."""
+        """Uploads the job's jar. Returns its name on the cluster."""
         jar, = glob.glob(os.path.join(JARS, "flink-jobs-*.jar"))
         with open(jar, "rb") as file:
             body = (b'--part\r\nContent-Disposition: form-data; name="jarfile"; filename="job.jar"\r\n'
@@ -139,7 +139,7 @@ class FlinkCluster:
         return os.path.basename(self.ask("/jars/upload", body, "multipart/form-data; boundary=part")["filename"])
 
     def run(self, jar, *arguments):
-        """Submits the job; returns its ID."""
+        """Submits the job. Returns its ID."""
         body = {"entryClass": "io.tapline.flink.job.QueryJob", "programArgsList": list(arguments)}
         return self.ask(f"/jars/{jar}/run", json.dumps(body).encode())["jobid"]
 
@@ -155,7 +155,7 @@ class FlinkCluster:
 
 class TaplineServer:
     """Context manager for a `tapline server` over the bundled capture or another source, with a separate temporary
-    folder. With `tls`, a folder that contains its certificate for localhost, control.pem, it serves over TLS."""
+    folder. It serves over TLS if `tls` is given: a folder that contains control.pem, its certificate for localhost."""
 
     def __init__(self, port, *arguments, source=("--pcap", SMALL_CAPTURE), tls=None):
         self.url = f"http://127.0.0.1:{port}"
@@ -191,7 +191,7 @@ class TaplineServer:
         raise AssertionError(f"the server was not ready within {DEADLINE_S} s")
 
     def call(self, path, body=None, method=None):
-        """Sends a GET, a POST of a JSON body, or another method; returns the JSON response."""
+        """Sends a GET, a POST with a JSON body, or a request with another method. Returns the JSON response."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"}, method=method)
         with urllib.request.urlopen(request, timeout=30, context=self.trusted) as answer:

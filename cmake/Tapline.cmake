@@ -1,23 +1,22 @@
-# Builds everything native in this repository: one helper per kind of target.
+# Helpers for all native targets in this repository, one per kind of target.
 #
-#   cc_library(NAME SOURCES… [DEPS…])    a static library, its headers included from the repository's root
+#   cc_library(NAME SOURCES… [DEPS…])    a static library; include paths of headers start at the repository's root
 #   cc_test(NAME [PLAIN|ONLY_PLAIN] SOURCES… [DEPS…])
-#                                        a GoogleTest program, run by ctest under sanitizers; PLAIN: without them, too,
-#                                        or only
+#                                        a GoogleTest program, run by ctest under sanitizers; PLAIN: also without them;
+#                                        ONLY_PLAIN: only without them
 #   tapline_test(NAME COMMAND…)          any other program, run by ctest
 #   cc_fuzz(NAME SOURCES… [DEPS…] [CORPUS folder])
 #                                        a libFuzzer program where TAPLINE_FUZZ is on (clang), else a ctest that replays
-#                                        its corpus,
-#                                        under sanitizers
+#                                        its corpus, under sanitizers
 #   tapline_parser(NAME)                 parsers/NAME: NAME.cc, and NAME_test.cc, NAME_fuzz.cc where they exist
 #
-# A test of logic finds the same errors with sanitizers as without. So such tests are built and run once, in the
-# sanitized tree. PLAIN marks tests for which time, memory, size or the optimizer's own code matter; ONLY_PLAIN those
-# that judge results of millions of packets, which take minutes under a sanitizer. In the other tree a test is a target
-# that ninja builds only when named.
+# A test of logic finds the same errors with sanitizers as without, so such tests are built and run once, in the
+# sanitized tree. PLAIN marks tests for which time, memory, size or the optimizer's output matters; ONLY_PLAIN marks
+# those that process millions of packets, which takes minutes under a sanitizer. In the other tree, a test is a target
+# that ninja builds only on request.
 #
-# ctest reports a test as skipped, not as passed, if all of it was skipped: GoogleTest programs, by test_main.cc, and
-# scripts exit with 77; Python's unittest reports it in its last lines.
+# ctest reports a test as skipped, not as passed, if all of it was skipped: GoogleTest programs (by test_main.cc) and
+# scripts then exit with 77, and Python's unittest prints it in its last lines.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -36,12 +35,12 @@ option(TAPLINE_DEMO "Configure only tapline-monitor: needs neither gRPC nor Goog
 set(TAPLINE_MARCH "x86-64-v2" CACHE STRING "Instruction set to compile for, for example native")
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> -march=${TAPLINE_MARCH} -fno-omit-frame-pointer)
-# GCC treats the files of a batch as headers, and warns about their types in anonymous namespaces.
+# GCC treats the files in a batch as headers, and warns about their types in anonymous namespaces.
 if(TAPLINE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-subobject-linkage)
 endif()
-# Line tables and names for profilers and backtraces; variables for a debugger would take a third of the compiler's
-# time.
+# Emits line tables and names for profilers and backtraces, but no variables for debuggers, which would take a third of
+# the compiler's time.
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
 if(TAPLINE_SANITIZE)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
@@ -54,7 +53,7 @@ if(TAPLINE_SANITIZE)
   endif()
   add_compile_options(-fsanitize=${TAPLINE_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TAPLINE_SANITIZE})
-  # These options halve the compile time, and errors still have file and line. Fuzzers need the speed of optimized code.
+  # These options halve the compile time, and errors still show file and line. Fuzzers need the speed of optimized code.
   if(NOT TAPLINE_FUZZ)
     set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -DNDEBUG")
   endif()
@@ -63,14 +62,14 @@ if(TAPLINE_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# Without precompiled headers, parsing standard headers and GoogleTest takes half of the compiler's time. GCC 12 crashes
-# on them under sanitizers, so clang builds the instrumented trees.
+# Without precompiled headers, parsing standard headers and GoogleTest takes half of the compiler's time. With
+# sanitizers, GCC 12 crashes on precompiled headers, so clang builds the instrumented trees.
 set(TAPLINE_PRECOMPILE ON)
 if(TAPLINE_FUZZ OR (TAPLINE_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU"))
   set(TAPLINE_PRECOMPILE OFF)
 endif()
 
-# This is decided once, since a ccache that is installed later would change every command and so recompile everything.
+# This is decided once: a ccache that is installed later would change every command, and so recompile everything.
 if(NOT DEFINED CACHE{CCACHE})
   find_program(CCACHE ccache)
 endif()
@@ -146,7 +145,7 @@ function(cc_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_compile_definitions(${name} PRIVATE TAPLINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   if(TAPLINE_SANITIZE STREQUAL "address,undefined")
-    # A test's own code takes longer to compile than to run.
+    # A test's code takes longer to compile than to run.
     target_compile_options(${name} PRIVATE -O0)
   endif()
   if((TAPLINE_SANITIZE AND NOT arg_ONLY_PLAIN) OR (NOT TAPLINE_SANITIZE AND (arg_PLAIN OR arg_ONLY_PLAIN)))
@@ -181,8 +180,8 @@ function(cc_fuzz name)
     endif()
     add_dependencies(fuzzers ${name})
   else()
-    # Without libFuzzer, the same entry point is run over the committed corpus, over mutations with a fixed seed, and
-    # over earlier findings of libFuzzer.
+    # Without libFuzzer, the same entry point is run on the committed corpus, on mutations with a fixed seed, and on
+    # libFuzzer's earlier findings.
     target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/parsers/testing/fuzz_replay.cc)
     if(TAPLINE_SANITIZE)
       tapline_test(${name} ${name} ${arg_CORPUS} ${found})

@@ -23,9 +23,9 @@ MIRROR = "cookie=0x7a91020000000000/0xffffff0000000000"
 TIMEOUT_S = 90
 ROUNDS = 5
 PER_ROUND = {"a": 6, "b": 3, "c": 1}
-# Asks a control plane for a resource that the leader answers and a follower redirects.
+# Requests a resource that the leader serves and a follower redirects.
 LEADS = "curl -sk -o /dev/null -w '%{{http_code}}' --max-time 5 -H @- https://{}:8480/api/v1/nodes || true"
-# Sends bytes without TLS and prints the response of the next 2 s in hexadecimal. The server may close the connection
+# Sends bytes without TLS, and prints the response of the next 2 s in hexadecimal. The server may close the connection
 # early.
 TCP_EXCHANGE = """trap '' PIPE; exec 3<>/dev/tcp/{} || exit; printf '{}' >&3 2>/dev/null; {{ timeout 2 head -c 64 <&3 2>/dev/null || true; }} | od -An -v -tx1"""
 # Prints a TLS handshake without a client certificate, including the server's certificate.
@@ -60,7 +60,7 @@ def await_condition(awaited, condition):
 
 
 class Front:
-    """The cluster's REST interface, reached from this host."""
+    """The cluster's REST interface, accessed from this host."""
 
     def __init__(self):
         self.port = compose("port", "front", "8443").rsplit(":", 1)[1].strip()
@@ -74,7 +74,8 @@ class Front:
         return compose("exec", "-T", "operator", "cat", "/secrets/" + name).strip()
 
     def call(self, method, path, body=None, token=None, timeout_s=TIMEOUT_S):
-        """Returns the status and the JSON response ({} if empty). The default is the operator's token; "" sends none."""
+        """Returns the status and the JSON response ({} if it is empty). By default, sends the operator's token; "" sends
+        none."""
         request = urllib.request.Request(f"https://127.0.0.1:{self.port}{path}", method=method)
         if token != "":
             request.add_header("Authorization", "Bearer " + (token or self.operator))
@@ -94,7 +95,7 @@ class Front:
         return answer
 
     def leader(self):
-        """Returns the service name of the leading control plane, or "" if none leads."""
+        """Returns the service name of the leading control plane, or "" if there is no leader."""
         header = f"Authorization: Bearer {self.operator}"
         for control in ("control-1", "control-2"):
             status = compose("exec", "-T", "front", "bash", "-c", LEADS.format(control), stdin=header)
@@ -190,7 +191,7 @@ def check_new_token(front):
 
 
 def send_counted(front, query, before, name):
-    """Sends requests, waits until each is counted once, and returns all expected counts so far."""
+    """Sends requests, waits until each one is counted once, and returns all expected counts so far."""
     sent = {f"/{name}/{page}": times * ROUNDS for page, times in PER_ROUND.items()}
     answered = compose("exec", "-T", "client-1-shopper", "requests", "http://10.0.0.11", str(ROUNDS), name)
     require(int(answered) == sum(sent.values()), f"only {answered.strip()} requests were answered")
@@ -200,7 +201,7 @@ def send_counted(front, query, before, name):
 
 
 def kill_leader(front):
-    """Kills the leading control plane; returns its name and the seconds until another led."""
+    """Kills the leading control plane. Returns its name and the seconds until another one was the leader."""
     killed = front.awaited_leader()
     compose("kill", killed)
     began = time.monotonic()

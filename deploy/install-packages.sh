@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the missing Debian packages of packages.txt; takes a few milliseconds if none is missing.
+# Installs the missing Debian packages among those in packages.txt. Takes a few milliseconds if none is missing.
 #   install-packages.sh [--missing] [GROUP]     the groups of packages.txt up to GROUP, by default all
 #   install-packages.sh FILE                    all packages of another such list
 # --missing only prints the number of missing packages. Standard output is apt's.
@@ -24,7 +24,7 @@ mapfile -t wanted < <(awk -v last="$last" '
   /^\[/ { if (last != "" && group == last) exit; group = substr($0, 2, length($0) - 2); next }
   NF && !/^#/' "$list")
 
-# A single query for all packages, to let a demo that is already built start immediately.
+# Uses a single query for all packages, so that a demo that is already built starts immediately.
 installed=$(dpkg-query -W -f '${binary:Package} ${db:Status-Status}\n' | awk '$2 == "installed" { sub(/:.*/, "", $1); print $1 }')
 missing=()
 for line in "${wanted[@]}"; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests make/blocks: all console blocks of the project are marked, and faults of marks, commands and outputs are found."""
+"""Tests make/blocks: all console blocks of the project are marked, and faults in marks, commands and outputs are found."""
 
 import pathlib
 import subprocess

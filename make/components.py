@@ -1,8 +1,8 @@
 """Draws the components of the code and their dependencies as SVG, from the tables in make/includes.txt and make/packages.txt.
 
-A component is a folder at the top of the repository. `parsers/api` is drawn separately, since every folder may include it. An arrow leads to
-a component that another may use; arrows that follow from two others are left out. The arrows come from the tables, and the places of the
-boxes from PLACES, which has a line for each component.
+A component is a top-level folder of the repository. `parsers/api` is drawn separately, since every folder may include it. An arrow leads
+from a component to one that it may use; arrows that follow from two others are omitted. The arrows come from the tables, and the boxes'
+positions from PLACES, which has a line for each component.
 """
 
 import graphlib
@@ -64,7 +64,7 @@ STYLE = """<style>
 
 
 def component(language, folder):
-    """Returns the component of a folder or package in a table."""
+    """Returns the component to which a folder or package in a table belongs."""
     if folder == SEPARATE:
         return language, folder
     name = folder.replace(".", "/").split("/")[0]
@@ -83,7 +83,8 @@ def uses(tables):
 
 
 def arrows(uses):
-    """Returns the pairs (component, used) that do not follow from two or more others. Raises CycleError if components use each other."""
+    """Returns the pairs (component, used component) that do not follow from two or more others. Raises CycleError if there is a
+    cycle."""
     reached = {}
     for user in graphlib.TopologicalSorter(uses).static_order():
         reached[user] = set(uses.get(user, ())).union(*(reached[used] for used in uses.get(user, ())))

@@ -3,7 +3,7 @@
 
   make/results.py REPORT…     files or folders
 
-A test skipped within a passing program (a GoogleTest case, a Python test) is found in the program's output.
+A test that is skipped within a passing program (a GoogleTest case, a Python test) is found in the program's output.
 """
 
 import pathlib
@@ -24,7 +24,7 @@ class Results:
     passed: int = 0
     failed: list = field(default_factory=list)
     skipped: list = field(default_factory=list)  # (name, reason)
-    seconds: dict = field(default_factory=dict)  # per test
+    seconds: dict = field(default_factory=dict)  # by test
 
     def add(self, more):
         self.passed += more.passed
@@ -34,7 +34,7 @@ class Results:
 
 
 def reason_of(skipped, output):
-    """Returns the reason printed by the test, else the runner's."""
+    """Returns the reason that the test printed, or else the runner's."""
     if match := REASON.search(output):
         return match[1] or match[2]
     text = skipped.get("message") or (skipped.text or "").strip()
@@ -68,7 +68,7 @@ def read_case(case, results):
 
 
 def read(reports, since=0.0):
-    """Returns the results of reports written since a time, in seconds since the epoch."""
+    """Returns the results in reports written since this time, in seconds since the epoch."""
     results = Results()
     for report in map(pathlib.Path, reports):
         for file in sorted(report.rglob("*.xml")) if report.is_dir() else [report]:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""--duplicates drop over real captures: every inserted copy is found, and nothing else counts as a copy."""
+"""Tests --duplicates drop on real captures: every inserted copy must be found, and no other packet may count as a
+copy."""
 import json
 import os
 import pathlib
@@ -12,7 +13,7 @@ SKIPPED = 77
 
 
 def accounting(monitor, capture, duplicates):
-    """Returns figures of tcp_pkt_size over the capture, and the tuples of http_get."""
+    """Returns the counts of tcp_pkt_size over the capture, and the tuples of http_get."""
     command = [monitor, "--pcap", str(capture), "--parser", "http_get", "--status", "json", "--duplicates", duplicates]
     done = subprocess.run(command, capture_output=True, check=True, timeout=120)
     events = [json.loads(line) for line in done.stderr.splitlines() if line.startswith(b"{")]

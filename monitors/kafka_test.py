@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""tapline-monitor with a real Kafka broker that stops answering for a while. Skipped without the broker's jars."""
+"""Tests tapline-monitor with a real Kafka broker that stops answering for a while. Skipped without the broker's
+jars."""
 import json
 import os
 import socket
@@ -16,7 +17,7 @@ CAPTURE = os.path.join(ROOT, "testbed", "captures", "http_small.pcap.zst")
 
 
 class TakenPort(Broker):
-    """At its first start, the port of its controller is taken."""
+    """A broker whose controller port is already taken at its first start."""
 
     taken = None
 
@@ -51,7 +52,7 @@ class KafkaTest(unittest.TestCase):
         cls.folder.cleanup()
 
     def setUp(self):
-        # The device leaves its socket behind.
+        # The device leaves its socket behind, so each start needs a new folder.
         self.link = tempfile.mkdtemp(dir=self.folder.name)
 
     def plan(self, name, sampling, parsers):
@@ -73,12 +74,12 @@ class KafkaTest(unittest.TestCase):
         return Traffic(self.link, rate=RATE, **settings)
 
     def await_more(self, monitor, packets):
-        """Returns once this many more packets have been received."""
+        """Returns once this number of further packets have been received."""
         now = max([event["packets"] for event in monitor.events if event["event"] == "progress"], default=0)
         monitor.await_event("progress", lambda event: event["packets"] >= now + packets)
 
     def end(self, monitor, traffic):
-        """Returns the accounting once everything sent has been received."""
+        """Returns the accounting once all packets sent have been received."""
         sent = traffic.stop()["sent"]
         monitor.await_event("progress", lambda event: event["packets"] == sent)
         self.assertEqual(monitor.terminate()[0], 0)

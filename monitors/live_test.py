@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""tapline-monitor on a real (virtual) link: two network namespaces and a veth pair. Needs root; skipped otherwise."""
+"""Tests tapline-monitor on a real (virtual) link: two network namespaces and a veth pair. Needs root; skipped
+otherwise."""
 import contextlib
 import ctypes
 import json
@@ -43,7 +44,7 @@ class LiveTest(unittest.TestCase):
             cls.tearDownClass()
             raise unittest.SkipTest(f"no network namespaces here: {error}") from error
         for namespace, device in ((SENDER, "va"), (MONITORED, "vb")):
-            # Selects only packets that the test sends.
+            # Excludes packets that the test does not send.
             subprocess.run(inside(namespace, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1"), check=False)
             ip("-n", namespace, "link", "set", device, "arp", "off", "up")
 
@@ -57,7 +58,7 @@ class LiveTest(unittest.TestCase):
                        prefix=inside(MONITORED), **popen)
 
     def send(self, frames, device="va"):
-        """Sends from the other namespace, in a separate process."""
+        """Sends the frames from the other namespace, in a separate process."""
         with self.sending(frames, device):
             pass
 
@@ -101,7 +102,7 @@ class LiveTest(unittest.TestCase):
         self.assertEqual(len(events), 2 * count, "each connection was still open at the end")
 
     def test_two_interfaces_are_two_taps(self):
-        """The taps show each packet before and after a queue, except that every tenth packet never leaves it."""
+        """The taps show each packet before and after a queue, except for every tenth packet, which never leaves it."""
         frames = [frame for _, frame in packets_of(CAPTURE)]
         left = len(frames) - len(frames) // 10
         ip("link", "add", "vc", "mtu", "65535", "netns", SENDER, "type", "veth", "peer", "name", "vd", "mtu", "65535", "netns", MONITORED)
@@ -208,7 +209,8 @@ class LiveTest(unittest.TestCase):
             monitor.await_event("query_added", lambda event: event["query"] == "stays")
             for i in range(rounds):
                 parser = ("http_get", "tcp_conn_time", "tcp_flow_key")[i % 3]
-                # A third of the packets arrive while the query starts, a third while it runs, a third while it ends.
+                # A third of the packets arrive while the query starts, a third while it runs, and a third while it
+                # ends.
                 third = packets // 3
                 frames = [tcp_frame(10000 + j) for j in range(third)]
                 with self.sending(frames):
@@ -221,7 +223,7 @@ class LiveTest(unittest.TestCase):
                     command(monitor, end={"query": f"goes-{i}"})
                     monitor.await_event("query_ended", lambda event: event["query"] == f"goes-{i}")
             monitor.await_event("progress", lambda event: event["packets"] == rounds * packets)
-            # Invalid commands harm no query.
+            # Invalid commands must not affect other queries.
             command(monitor, assign={"plan": plan("stays", "http_get")})
             command(monitor, assign={"plan": plan("new", "http_got")})
             command(monitor, end={"query": "nobody"})
@@ -375,7 +377,7 @@ class LiveTest(unittest.TestCase):
         self.assertEqual(code, 0, monitor.events)
         counts = monitor.event("end")["accounting"]["queries"]["q"]
         kept = counts["packets_out"] - 100
-        # A busy machine may miss some of the packets.
+        # On a busy machine, the monitor may miss some of the packets.
         sampled = kept + counts["dropped"]["packets"]["unsampled"]
         self.assertGreater(sampled, 2000, counts)
         self.assertTrue(0.2 < kept / sampled < 0.3, counts)
@@ -395,7 +397,8 @@ class LiveTest(unittest.TestCase):
                 self.assertEqual(accounting["packets_received"], count)
                 query = accounting["queries"]["local"]
                 self.assertEqual(query["packets_out"], count)
-                # For each connection: its SYN, its state at the end (open), and its only packet.
+                # Each connection has a tuple for its SYN, one for its state at the end (open), and one for its only
+                # packet.
                 self.assertEqual(query["tuples_in"], 3 * count)
                 self.assertTrue(balanced(accounting), accounting)
 
@@ -430,7 +433,7 @@ class LiveTest(unittest.TestCase):
         self.assertEqual(ended["dropped"]["tuples"], {})
 
     def test_packets_without_a_query_are_counted(self):
-        """A plug-in crashes; packets come before the monitor listens again."""
+        """A plug-in crashes, and packets arrive before the monitor captures again."""
         plugin = os.path.join(os.environ.get("TAPLINE_PLUGINS", "build/tests/plugins"), "marker.so")
         with self.monitor("--parser", "marker,tcp_flow_key", "--output", "null", "--plugin", plugin) as monitor:
             monitor.await_event("ready")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Figures that tapline-monitor reports about itself while it plays a capture: /metrics and tuples of monitor_stats."""
+"""Tests the figures that tapline-monitor reports about itself while it plays a capture: /metrics and the tuples of
+monitor_stats."""
 import json
 import os
 import re
@@ -34,7 +35,7 @@ class MetricsTest(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.capture = os.path.join(self.folder.name, "played.pcap")
-        # Two seconds of packets, then a minute's pause: time to look.
+        # Two seconds of packets, then a pause of a minute, in which the test looks.
         packets = [(1700000000 + 2 * i / PACKETS, ARP if i % 10 == 0 else tcp_frame(10000 + i)) for i in range(PACKETS)]
         with open(self.capture, "wb") as file:
             file.write(pcap([*packets, (1700000060, tcp_frame(1))]))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Plug-ins that crash, hang and end the process: the rest continues, and losses are counted. TAPLINE_MONITOR names the
-program, TAPLINE_PLUGINS the folder with the plug-ins of parsers/plugin/testing."""
+"""Tests plug-ins that crash, hang or end the process: the rest of the monitor must continue, and losses must be
+counted. TAPLINE_MONITOR names the program, TAPLINE_PLUGINS the folder with the plug-ins of parsers/plugin/testing."""
 import json
 import os
 import signal
@@ -10,7 +10,7 @@ import unittest
 
 from testing.monitor_process import MONITOR, Monitor, balanced, pcap, run, tcp_frame
 
-# Sanitized or not, a signal ends the process.
+# Makes signals end the process even if it is sanitized.
 os.environ.setdefault("ASAN_OPTIONS", "handle_segv=0")
 FOLDER = os.environ.get("TAPLINE_PLUGINS", "build/tests/plugins")
 MARKER = os.path.join(FOLDER, "marker.so")
@@ -18,7 +18,8 @@ PACKETS = 2000
 
 
 def capture(marks, packets=PACKETS, step_s=0.0001):
-    """Packets of 50 connections, each with its own request; `marks` are payloads instead, by number."""
+    """Returns a capture of 50 connections, each packet with its own request; `marks` gives other payloads, by packet
+    number."""
     return pcap([(1000 + i * step_s, tcp_frame(40000 + i % 50, flags=0x18, seq=1 + i, payload=marks.get(i, b"GET /%d HTTP/1.1\r\n" % i)))
                  for i in range(packets)])
 
@@ -72,7 +73,7 @@ class PluginsTest(unittest.TestCase):
         self.assertEqual([e["restarts"] for e in monitor.events if e["event"] == "restarted"], list(range(1, restarts + 1)))
         accounting = monitor.event("end")["accounting"]
         self.assertTrue(balanced(accounting), accounting)
-        # Nothing was read twice or omitted.
+        # No packet was read twice or omitted.
         self.assertEqual(accounting["packets_received"], PACKETS)
         tuples = [json.loads(line) for line in out.splitlines()]
         for name, query in accounting["queries"].items():
@@ -82,9 +83,9 @@ class PluginsTest(unittest.TestCase):
             self.assertGreater(lost, 0)
             self.assertLessEqual(lost, restarts * 64, "a burst a time")
         other_query = accounting["queries"]["other"]
-        # The parser emits a tuple for each packet with a request, and a reason accounts for each that is missing. Marks
-        # that no parser saw, and so cost nothing, are not requests. All packets of the burst in progress count as lost,
-        # although tuples of some may have been written.
+        # The parser emits a tuple for each packet with a request, and a reason accounts for each missing tuple. Marks
+        # that no parser saw are not requests, so they cost nothing. All packets of the burst in progress count as lost,
+        # although the tuples of some may have been written.
         named = (other_query["tuples_out"] + other_query["dropped"]["packets"]["monitor_restarted"] +
                  other_query["dropped"]["tuples"].get("monitor_restarted_tuples", 0))
         requests = PACKETS - (len(marks) - restarts)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tapline-monitor as users run it: capture files, invalid input, signals. TAPLINE_MONITOR names the program."""
+"""Tests tapline-monitor as users run it: capture files, invalid input, signals. TAPLINE_MONITOR names the program."""
 import json
 import os
 import pathlib
@@ -84,7 +84,8 @@ class FilesTest(MonitorTest):
         self.assertEqual(set(named), {"few", "short", "all"})
 
     def test_a_trigger_on_packets(self):
-        """1 kB every 10 ms, and 60 kB at 2.6 s: all seconds are equal, but one window differs."""
+        """The traffic is 1 kB every 10 ms, and 60 kB at 2.6 s: all seconds have the same packets, except for one
+        window."""
         times = [i * 0.01 for i in range(300)] + [2.6 + i * 0.0001 for i in range(60)]
         packets = [(1000 + t, tcp_frame(40000, 0x10, 1, b"x" * 946)) for t in sorted(times)]
         when = [{"measure": "BYTES"}, {"constant": 50000}, {"operator": "GREATER"}]
@@ -116,7 +117,7 @@ class HashKeysTest(MonitorTest):
     KEY, OTHER = "00112233445566778899aabbccddeeff", "ffeeddccbbaa99887766554433221100"
 
     def hashed(self, keys, monitor="local-0"):
-        """Returns a connection's flow and the hash of a string in it, from a monitor with this key file."""
+        """Returns a connection's flow, and the hash of a string in it, from a monitor with this key file."""
         request = tcp_frame(40000, flags=0x18, seq=2, payload=b"GET / HTTP/1.1\r\nHost: secret\r\n\r\n")
         packets = self.write("request", pcap([(1000, tcp_frame(40000)), (1001, request)]))
         plan = self.plan("q", parsers=["http_get"], monitors=[{"id": monitor}],
@@ -230,7 +231,7 @@ class WrongInputTest(MonitorTest):
 
 
 def as_unprivileged_user(test):
-    """Returns the arguments with which subprocess runs a program without privileges; skips the test where that is impossible."""
+    """Returns the arguments with which subprocess runs a program without privileges. Skips the test where that is impossible."""
     if os.geteuid() != 0:
         return {}
     command = ["setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps=-all", "true"]
@@ -287,7 +288,7 @@ class PortsTest(MonitorTest):
             self.assertEqual(monitor.finish()[0], 0)
 
     def test_a_query_of_queues_warns_if_packets_are_stamped_when_polled(self):
-        """A device without arrival times: the log states it, and the query's accounting counts the packets."""
+        """The device has no arrival times: the log must say so, and the query's accounting must count the packets."""
         mark, frames = 7, []
         for side, name in enumerate(("arrivals", "departures")):
             address = bytes.fromhex("027a91") + (2 * mark + side).to_bytes(3, "big")
@@ -331,7 +332,7 @@ class SignalsTest(MonitorTest):
 
     def test_a_second_signal_ends_at_once(self):
         with Monitor("--pcap", self.syns(5000), "--parser", "tcp_conn_time") as monitor:
-            # Nothing reads the monitor's output, so it blocks while writing.
+            # The monitor's output has no reader, so the monitor blocks while writing.
             monitor.await_event("progress")
             monitor.process.terminate()
             time.sleep(0.2)

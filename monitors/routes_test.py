@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Ports that tapline-monitor infers from routes, compared with those by which Open vSwitch forwarded each packet, while
-routes change. Needs root and Open vSwitch; skipped otherwise.
+"""Compares the ports that tapline-monitor infers from routes with those through which Open vSwitch forwarded each packet,
+while routes change. Needs root and Open vSwitch; skipped otherwise.
 
     sender ──▶ 1 [ s1 ] 2..9 ──▶ captured: the truth
                   └ 10 ──▶ unmarked copies ──▶ tapline-monitor --tap s1=copies
 
-The test is the controller: it announces a change to the monitor, awaits its confirmation, changes the switch, which
-confirms by a barrier, and gives the monitor the new routes. Each packet is a separate flow, so flow_rate reports the
-port of each. TAPLINE_ROUTE_PACKETS, TAPLINE_ROUTE_CHANGES and TAPLINE_ROUTE_PACKETS_PER_SECOND are 20,000, 5 and 2,000."""
+The test acts as the controller: it announces a change to the monitor, awaits the confirmation, changes the switch,
+which confirms with a barrier, and sends the monitor the new routes. Each packet is a separate flow, so flow_rate
+reports each packet's port. TAPLINE_ROUTE_PACKETS, TAPLINE_ROUTE_CHANGES and TAPLINE_ROUTE_PACKETS_PER_SECOND are
+20,000, 5 and 2,000."""
 import collections
 import ctypes
 import json
@@ -33,7 +34,7 @@ HOSTS = 250
 SENDER = 0x020000000001
 PORTS = range(2, 10)
 COPIES = 10
-# Open vSwitch confirms a change before all of its cached flows are replaced.
+# Open vSwitch confirms a change before it has replaced all of its cached flows.
 SETTLE_NS = 200_000_000
 PLAN = {"format": 1, "query": "q", "parsers": ["flow_rate"], "monitors": [{"id": "local-0"}], "sampling": {"mode": "OFF"},
         "arguments": [{"parser": "flow_rate", "name": "every", "value": "100000000"}]}
@@ -51,7 +52,7 @@ def mac_text(address):
 
 
 def datagram(host, number):
-    """A packet of a separate flow: its source address is its number."""
+    """Returns a packet that is a separate flow: its source address is its number."""
     udp = struct.pack(">HHHH", 40000, 9, 18, 0) + bytes(10)
     ip = struct.pack(">BBHHHBBHI4s", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, 10 << 24 | number, bytes([11, 0, 0, host]))
     return mac(host).to_bytes(6, "big") + SENDER.to_bytes(6, "big") + b"\x08\x00" + ip + udp
@@ -92,7 +93,7 @@ class Switch:
         self.daemons.append(int(pathlib.Path(pid_file).read_text()))
 
     def forward(self, routes):
-        """Changes routes, {host: port}; returns once the switch has confirmed them."""
+        """Changes routes, {host: port}. Returns once the switch has confirmed them."""
         flows = [f"add table=1,dl_dst={mac_text(mac(host))} actions=output:{port}\n" for host, port in routes.items()]
         self.run("ovs-ofctl", "-O", "OpenFlow13", "--bundle", "add-flows", "s1", "-", text="".join(flows))
 
@@ -105,7 +106,7 @@ class Switch:
 
 
 class Capture(threading.Thread):
-    """Notes the port by which each packet left the switch, by the packet's number."""
+    """Records the port through which each packet left the switch, by the packet's number."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -137,7 +138,7 @@ class Capture(threading.Thread):
 
 
 class Sender(threading.Thread):
-    """Sends numbered packets to random hosts at a steady pace."""
+    """Sends numbered packets to random hosts at a constant rate."""
 
     def __init__(self):
         super().__init__(daemon=True)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Two taps of one port, before and after a queue: each packet counts once, whether the taps are files, interfaces of one file, or links."""
+"""Tests two taps on one port, before and after a queue: each packet must count once, whether the taps are files, interfaces in one file, or
+links."""
 import json
 import os
 import pathlib
@@ -22,7 +23,7 @@ class TapsTest(unittest.TestCase):
     def setUpClass(cls):
         catalogue = json.loads(run("--list-parsers")[1])
         parsers = catalogue["parsers"] if isinstance(catalogue, dict) else catalogue
-        # Omits parsers that report the monitor's own figures, or the traffic of each tap.
+        # Omits parsers that report the monitor's own figures, or each tap's traffic.
         cls.parsers = ",".join(parser["name"] for parser in parsers
                                if parser["name"] != "monitor_stats" and not parser["all_traffic"])
 
@@ -112,7 +113,7 @@ class TapsTest(unittest.TestCase):
         self.assertEqual(accounting["queries"]["local"]["packets_in"], len(arrivals))
 
     def test_packets_with_telemetry_show_the_queues_of_their_paths(self):
-        """All 3,220 packets passed the core switch, whose queue reached 50 ms; a second tap changes nothing."""
+        """All 3,220 packets traversed the core switch, whose queue reached 50 ms. A second tap must change nothing."""
         copy = self.write("copy.pcap.zst", TELEMETRY.read_bytes())
         for taps in (["--pcap", TELEMETRY], ["--tap", f"sw1={TELEMETRY}", "--tap", f"sw2={copy}"]):
             with self.subTest(taps=taps):
@@ -125,7 +126,7 @@ class TapsTest(unittest.TestCase):
                 self.assertEqual(max(row["max_delay_ns"] for row in core if row["packets"]), 49940418)
 
     def test_rates_and_loads_name_the_tap(self):
-        """Each tap reports the load of all its packets; a flow that both show is measured at one of them."""
+        """Each tap reports the load of all its packets; a flow that both taps show is measured at one of them."""
         arrivals = packets_of(SMALL / "http_small.pcap.zst")
         departures = departures_of(arrivals)
         both = self.write("both.pcapng", pcapng({"in": arrivals, "out": departures}))
@@ -151,7 +152,7 @@ class TapsTest(unittest.TestCase):
         return run(*arguments, "--monitor-id", "local-0", "--tap", f"sw1:eth2={source}", "--output", "json")
 
     def test_loads_in_intervals_that_the_query_chooses(self):
-        """Loads and rates times their intervals are the capture's bytes, even for short intervals."""
+        """Loads and rates, multiplied by their intervals, must equal the capture's bytes, even for short intervals."""
         source = SMALL / "http_small.pcap.zst"
         packets = packets_of(source)
         for every_ns in (100_000, 10_000_000, 1_000_000_000):
@@ -168,7 +169,7 @@ class TapsTest(unittest.TestCase):
                     self.assertEqual(sum(row["samples"] for row in rows), len(packets))
 
     def test_ports_are_inferred_from_routes(self):
-        """Each of two switches forwards to the capture's addresses by its own ports; one address is unknown."""
+        """Each of two switches forwards to the capture's addresses through its own ports; one address is unknown."""
         packets = packets_of(SMALL / "http_small.pcap.zst")
         source = self.write("copies.pcap", nanosecond_pcap(packets))
         lengths = {}
@@ -217,7 +218,7 @@ class TapsTest(unittest.TestCase):
         self.assertIn("parser 'link_load' must see all packets in one thread, but would have 2", err)
 
     def test_parsers_of_queues_measure_both_sides(self):
-        """152 packets arrived, and the queue dropped 18; other parsers count each packet once."""
+        """152 packets arrived, and the queue dropped 18. Other parsers count each packet once."""
         taps = [part for side in ("arrivals", "departures") for part in ("--tap", f"sw1:2:{side}={QUEUE}/queue-{side}.pcap.zst")]
         tuples, accounting = self.parse(*taps, parsers="queue_flows,queue_depth,queue_burst,udp_flow")
         rows = {name: [] for name in ("queue_flows", "queue_depth", "queue_burst", "udp_flow")}
@@ -245,7 +246,7 @@ class TapsTest(unittest.TestCase):
         self.assertEqual(sum(depth["never_came"] for depth in depths), 0)
 
     def measure(self, *taps, **more):
-        """Returns the tuples of queue_flows and queue_depth by a plan, and the query's accounting."""
+        """Returns a plan's tuples of queue_flows and queue_depth, and the query's accounting."""
         plan = {"format": 1, "query": "q1", "parsers": ["queue_flows", "queue_depth"], "monitors": [{"id": "local-0"}], **more}
         with tempfile.TemporaryFile() as out, Monitor(
                 "--plan", self.write("plan.json", json.dumps(plan).encode()), "--output", "json",
@@ -259,7 +260,7 @@ class TapsTest(unittest.TestCase):
         return tuples, accounting["queries"]["q1"]
 
     def test_a_query_measures_the_queue_that_it_names(self):
-        """Another tap shows all packets earlier, at another queue: the query still counts 152 arrivals."""
+        """Another tap, at another queue, shows all packets earlier. The query must still count 152 arrivals."""
         taps = [f"sw1:2:{side}={QUEUE}/queue-{side}.pcap.zst" for side in ("arrivals", "departures")]
         packets = packets_of(QUEUE / "queue-arrivals.pcap.zst")
         before = [f"sw0:7:{pathlib.Path(side).stem}={self.write(side, nanosecond_pcap([(time_ns - ahead_ns, frame) for time_ns, frame in packets]))}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""client.py ADDRESS PORT REQUESTS: requests REQUESTS pages, each once, over CONNECTIONS keep-alive connections at a time. The sizes of
-pages follow a log-normal law with a mean of 5 kB; a connection ends after 5 to 200 requests. The URLs are the same in every run."""
+"""client.py ADDRESS PORT REQUESTS: requests REQUESTS pages, each once, over CONNECTIONS concurrent keep-alive connections. Page sizes
+are log-normally distributed with a mean of 5 kB; a connection ends after 5 to 200 requests. The URLs are the same in every run."""
 import asyncio
 import random
 import sys

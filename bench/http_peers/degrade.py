@@ -1,4 +1,4 @@
-"""Degrades a capture like a mirror port: drops and delays packets. The same seed gives the same file."""
+"""Degrades a capture as a mirror port does: drops and delays packets. The same seed gives the same file."""
 import random
 import re
 import struct
@@ -15,7 +15,7 @@ def lose(packets, share, seed=1):
 
 
 def delay(packets, share, max_places, seed=1):
-    """Moves a share of the packets back by 1 to max_places. Times stay in order, because a tap stamps packets on
+    """Moves a share of the packets back by 1 to max_places. Times stay in order, because a tap timestamps packets on
     arrival."""
     chance = random.Random(seed)
     places = [index + (chance.randint(1, max_places) + 0.5 if chance.random() < share else 0) for index in range(len(packets))]
@@ -32,7 +32,8 @@ DEGRADATIONS = {
 
 
 def read(capture):
-    """Returns (time, lengths, bytes) of each packet of a classic pcap file, the first two in the file's encoding."""
+    """Returns (time, lengths, bytes) of each packet in a classic pcap file; time and lengths are in the file's
+    encoding."""
     return [(header[:8], header[8:], data) for _, header, data in records(capture)]
 
 
@@ -46,6 +47,6 @@ def write(capture, path, packets):
 
 
 def surviving_pairs(packets):
-    """Returns the number of URLs with both request head and response head in the capture."""
+    """Returns the number of URLs whose request head and response head are both in the capture."""
     numbers = [{match[1] for *_, data in packets if (match := pattern.search(data))} for pattern in (REQUEST, RESPONSE)]
     return len(numbers[0] & numbers[1])

@@ -9,6 +9,6 @@ def read_log(path):
 
 
 def judge(pairs, log):
-    """Returns the numbers of right and wrong pairs (URL, status). A second pair of the same URL is wrong."""
+    """Returns the numbers of right and wrong pairs (URL, status). A second pair with the same URL is wrong."""
     right = {url for url, status in pairs if log.get(url) == status}
     return len(right), len(pairs) - len(right)

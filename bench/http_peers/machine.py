@@ -1,4 +1,4 @@
-"""Describes the machine of a run."""
+"""Describes the machine on which a run takes place."""
 import os
 import platform
 

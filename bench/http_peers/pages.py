@@ -1,12 +1,12 @@
-"""Writes the tables of bench/peers in Markdown, into a block of a page."""
+"""Writes the tables of bench/peers, in Markdown, into a block of a page."""
 import textwrap
 
 from degrade import DEGRADATIONS
 
 MEGABYTE = 1e6
 WIDTH = 116
-# The CPU time of the start-up varies between runs, and so does the remainder. Smaller shares of the start-up's time are
-# noise.
+# The start-up's CPU time varies between runs, and so does the remainder. A remainder below this share of the start-up's
+# time is noise.
 NOISE = 0.5
 
 
@@ -16,7 +16,7 @@ def table(heads, rows):
 
 
 def cost_row(row, packets):
-    """Formats a row of the cost table; prints "-" if the CPU time is within the noise of the start-up."""
+    """Formats a row of the cost table. Prints "-" if the CPU time is within the noise of the start-up."""
     is_known = row["cpu_s"] > NOISE * row["start_cpu_s"]
     times = f"{row['times_tcpdump']:.2f}" if is_known else "-"
     rate = f"{packets / row['cpu_s'] / 1e3:,.0f}" if is_known else "-"
@@ -34,7 +34,7 @@ def pair_row(row, results):
 
 
 def http_page(results):
-    """Returns both tables of the HTTP captures, with their origin."""
+    """Returns both tables for the HTTP captures, and the run that they are from."""
     packets = results["captures"]["clean"]["packets"]
     tools = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     versions = textwrap.fill(f"Versions: {tools}.", WIDTH, break_on_hyphens=False)

@@ -1,4 +1,4 @@
-"""Runs the programs that bench/peers measures over a capture, and reads the pairs of URL and status that they print."""
+"""Runs the programs that bench/peers measures over a capture, and reads the (URL, status) pairs that they print."""
 import json
 import os
 import re
@@ -10,8 +10,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Tool:
-    """A program that reads a capture and pairs nothing. `prints` describes its output; `package` is the package for
-    apt-get, with options before the name."""
+    """A program that reads a capture but pairs nothing. `prints` describes its output; `package` is its apt-get
+    package, with any options before the name."""
     package = None
 
     def __init__(self, name, prints, *command):
@@ -53,7 +53,7 @@ class Matcher(Tool):
 
 
 class Tapline(Tool):
-    """Tuples whose `partial` names a missing message are halves, not pairs."""
+    """A tuple whose `partial` names a missing message is a half, not a pair."""
 
     def pairs(self, folder):
         with open(os.path.join(folder, "stdout")) as file:

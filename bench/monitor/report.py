@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Converts the JSON of bench_monitor to a table on standard output, and to SVG plots next to the file:
+"""Converts bench_monitor's JSON to a table on standard output, and to SVG plots next to the file:
 figure5-MODE-CORES.svg (throughput by packet size), flows.svg (cost by number of flows), time.svg (cost by run time)."""
 import json
 import math
@@ -16,7 +16,7 @@ PAPER = [("tcp_conn_time", 128), ("http_get", 256)]
 
 
 class Plot:
-    """A chart with logarithmic or linear axes; lines are lists of (x, y)."""
+    """A chart with logarithmic or linear axes; each line is a list of (x, y)."""
 
     def __init__(self, title, x_label, y_label, xs, y_max, log_x=True, log_y=False, y_min=None):
         self.parts = []
@@ -84,7 +84,7 @@ class Plot:
         self.text(self.x(x) + 8, self.y(y) - 8, text, colour=colour, size=11)
 
     def svg(self):
-        """Places labels at the ends of lines, and moves them apart where they would overlap."""
+        """Returns the SVG. Places labels at the ends of lines, and moves them apart where they would overlap."""
         places, below = [], 0
         for y, label, colour in sorted(self.labels):
             below = max(y + 4, below + 15)
@@ -101,7 +101,7 @@ class Plot:
 
 
 def named(rows, key):
-    """Returns name -> rows, in the order of first appearance."""
+    """Returns {name: rows}, in the order of first appearance."""
     by_name = {}
     for row in rows:
         if row:

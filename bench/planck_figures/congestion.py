@@ -1,11 +1,11 @@
-"""Figures 2 to 4: effect of mirroring on the mirrored packets."""
+"""Figures 2 to 4: the effect of mirroring on the packets that are mirrored."""
 from results import SMALL, Chart, Row, percent
 
 MIRRORS = {"no mirroring": "mirrored=no", "mirror queue as long as the switch permits": "", "mirror queue of 32 kB": SMALL}
 
 
 class Congestion:
-  """Two hosts send to each congested port, with windows of 4 MB."""
+  """The experiment in which two hosts send to each congested port, with windows of 4 MB."""
   title = "Figures 2 to 4: effect of mirroring on the packets that are mirrored"
 
   def __init__(self, quick, seeds):

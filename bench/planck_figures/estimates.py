@@ -1,4 +1,4 @@
-"""Figures 10 to 12: the runs that each needs, its table, and its plots."""
+"""Figures 10 to 12: the runs that each figure needs, its table, and its plots."""
 from results import SCHEDULES, SMALL, Chart, Row, percent, steps
 
 
@@ -29,7 +29,7 @@ class SlowStart:
 
 
 def largest_fall(values):
-  """Returns the largest fall below an earlier value, as a share of that value."""
+  """Returns the largest drop below an earlier value, as a share of that value."""
   highest, fall = 0, 0
   for value in values:
     highest = max(highest, value)
@@ -38,7 +38,7 @@ def largest_fall(values):
 
 
 class Errors:
-  """Figure 11, and bounds of all estimates: while the queue fills, and of UDP."""
+  """Figure 11, and the bounds of all estimates: while the queue fills, and with UDP."""
   title = "Figure 11: errors of rates, relative to the bytes that the sender put on its link in the same time"
 
   def __init__(self, quick, seeds):

@@ -1,14 +1,14 @@
-"""Planck's figures: the runs that each needs, its table, and its plots. Times in commands are simulated."""
+"""Planck's figures: the runs that each figure needs, its table, and its plots. Times in commands are simulated time."""
 from congestion import Congestion
 from estimates import Errors, Readiness, SlowStart
 from results import SCHEDULES, SMALL, Chart, Row, percent, steps
 
-# Buffer of a 1 Gb/s switch. One congested port can occupy 0.75 MB of it.
+# The buffer of a 1 Gb/s switch. One congested port can occupy 0.75 MB of it.
 SLOW = "gigabits=1 buffer=4e6 alpha=0.23"
 
 
 class Sampling:
-  """Figures 5 to 7. A window of about one bandwidth-delay product lets senders' links fall idle at times, as the paper's do."""
+  """Figures 5 to 7. With a window of about one bandwidth-delay product, senders' links are idle at times, as in the paper."""
   title = "Figures 5 to 7: one packet of each flow at a time"
 
   def __init__(self, quick, seeds):

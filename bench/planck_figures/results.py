@@ -1,4 +1,5 @@
-"""Results of tapline-mirroring, rows of tables that compare them with the paper, and the charts of testbed/plot.py."""
+"""Results of tapline-mirroring, rows of tables that compare them with the paper, and charts drawn with
+testbed/plot.py."""
 import os
 import sys
 from dataclasses import dataclass
@@ -9,11 +10,11 @@ from plot import Chart
 __all__ = ["Chart", "Row", "Runs", "SCHEDULES", "SMALL", "percent", "steps"]
 
 SCHEDULES = {"round_robin": "round robin", "fifo": "FIFO"}  # schedules of the mirror port
-SMALL = "queue=32768"  # bytes, of the mirror port
+SMALL = "queue=32768"  # limit of the mirror port's queue, in bytes
 
 @dataclass
 class Row:
-  """A figure and the paper's. met: whether it reaches the target; None without one."""
+  """A figure, and the paper's. met: whether the figure reaches the target; None if there is no target."""
   name: str
   paper: str
   here: str
@@ -26,22 +27,22 @@ class Row:
 
 
 class Runs:
-  """Results by command: series of points (x, y)."""
+  """Results by command: {series: points (x, y)}."""
 
   def __init__(self, results):
     self._results = results
 
   def value(self, command, series, x=0):
-    """Returns the figure of a run, or that point of a curve; 0 if the run has none."""
+    """Returns a run's figure, or the point of a curve at x; 0 if the run has none."""
     return next((y for known_x, y in self._results[command].get(series, []) if abs(known_x - x) < 1e-9), 0)
 
   def mean(self, commands, series, x=0):
-    """Returns the mean over runs that have the figure."""
+    """Returns the mean over the runs that have this figure."""
     having = [command for command in commands if series in self._results[command]]
     return sum(self.value(command, series, x) for command in having) / max(1, len(having))
 
   def curve(self, command, series, scale=1, largest=None):
-    """Returns a curve, without its points beyond `most`."""
+    """Returns a curve, without its points beyond `largest`."""
     points = [(x * scale, y) for x, y in self._results[command].get(series, [])]
     return [point for point in points if largest is None or point[0] <= largest]
 
@@ -51,5 +52,5 @@ def percent(share, digits=1):
 
 
 def steps(points):
-  """Returns the points of a cumulative distribution with vertical steps."""
+  """Returns the points of a cumulative distribution as steps."""
   return [corner for (_, low), (x, y) in zip([(0, 0), *points], points) for corner in ((x, low), (x, y))]

@@ -1,4 +1,4 @@
-"""Results as Markdown, and their place in docs/explanation/planck.md."""
+"""Results as Markdown, and the block for them in docs/explanation/planck.md."""
 import os
 import shutil
 
@@ -19,7 +19,8 @@ def replace_block(page, text):
 
 
 def replace_docs(root, results, parts):
-  """Replaces the block in docs/explanation/planck.md with the tables of the parts that have been run, and the plots next to the page."""
+  """Replaces the block in docs/explanation/planck.md with the tables of the parts that have been run, and replaces the plots next to the
+  page."""
   folder = os.path.join(root, "docs", "explanation", "planck")
   os.makedirs(folder, exist_ok=True)
   for name in os.listdir(results):

@@ -43,12 +43,13 @@ class Judgement:
         return any(client.sent(url) for client in self.clients)
 
     def at(self, moment):
-        """Returns the last fault that began before the given time."""
+        """Returns the last fault that began before this time."""
         before = [episode for episode in self.episodes if episode.struck <= moment + 1]
         return before[-1] if before else self.episodes[0]
 
     def add(self, query, until):
-        """Compares a query's windows with the requests from its first window to `until`, or its last if it failed."""
+        """Compares a query's windows with the requests from its first window to `until`, or to its last window if it
+        failed."""
         windows = query.windows()
         self.read += windows
         if not windows:
@@ -80,7 +81,8 @@ class Judgement:
 
 
 def run(options, containers, episodes):
-    """Returns clients, queries (None if the last does not end), the end of the input, and the injected faults."""
+    """Returns the clients, the queries (None if the last one does not end), the end of the input, and the injected
+    faults."""
     webs = {web: address for web, address in WEBS.items() if web in containers.services()}
     name = f"chaos-{int(time.time())}"
     front = Front()

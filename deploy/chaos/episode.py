@@ -12,7 +12,7 @@ USUAL_LAG_S = 5
 
 
 def within_s(seconds, condition):
-    """Waits until condition() is true; returns the seconds waited, or None if it was not true in time."""
+    """Waits until condition() is true. Returns the seconds waited, or None if it was not true in time."""
     began = time.monotonic()
     while time.monotonic() - began < seconds:
         if condition():
@@ -27,7 +27,7 @@ class Episode:
     def __init__(self, target, kind):
         self.target, self.kind = target, kind
         self.struck = time.time()
-        # Duration of the fault. A busy host may take long to end it.
+        # The duration of the fault. A busy host may take long to end it.
         self.lasted_s = None
         # Seconds from the start of the fault until a request that began after it was counted.
         self.counted_after = None
@@ -37,7 +37,7 @@ class Episode:
         self.oldest_s = 0.0
         self.asked = self.named = 0
         self.reported = {}
-        # Containers that exited and were restarted, for example because they lost a service they depend on.
+        # Containers that exited and were restarted, for example because they lost a service on which they depend.
         self.ended = []
         self.wrong = []
 
@@ -45,7 +45,7 @@ class Episode:
         return f"{self.target} {self.kind}"
 
     def run(self, containers, watch):
-        """Records an error of the fault injection as a result, so the remaining faults still run."""
+        """Records an error in the fault injection as a result, so that the remaining faults still run."""
         try:
             self.happen(containers, watch)
         except (RuntimeError, subprocess.SubprocessError) as error:

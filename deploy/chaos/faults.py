@@ -12,7 +12,7 @@ import subprocess
 import time
 
 KINDS = ("kill", "pause", "cut")
-# Seconds until the fault ends: killed containers are started, paused ones unpaused, and cut ones reconnected.
+# Seconds until the fault ends: killed containers are started, paused ones unpaused, and cut off ones reconnected.
 LASTS_S = {"kill": 5, "pause": 10, "cut": 10}
 HEALTHY_S = 120
 # On a busy host, runc may give up before all processes are frozen ("unable to freeze"), and thaw them.
@@ -20,14 +20,14 @@ FREEZE_S = 60
 # A container that has just exited can't be killed until Docker has restarted it.
 DOCKER_S = 30
 
-# Containers with their own interfaces, or one representative of a kind. A host's programs share its namespace and are
+# Containers with separate interfaces, or one representative of each kind. A host's programs share its namespace and are
 # cut off with it.
 SMALL = ["zookeeper-1", "kafka-1", "jobmanager-1", "taskmanager-1", "redis", "control-1", "control-2", "front", "switch", "monitor-1",
          "web-1", "web-1-pages", "web-1-multilog", "client-1", "client-1-shopper", "operator"]
 FULL = ["zookeeper-1", "zookeeper-2", "zookeeper-3", "kafka-1", "kafka-2", "kafka-3", "jobmanager-1", "jobmanager-2", "taskmanager-1",
         "taskmanager-2", "redis", "control-1", "control-2", "front", "switch", "monitor-1", "monitor-2", "web-1", "web-2", "web-1-pages",
         "web-2-pages", "web-1-multilog", "web-2-multilog", "client-1", "client-1-shopper", "operator"]
-# Two of three are the majority, so a quorum is lost.
+# Two of three are a majority, so the quorum is lost.
 SMALL_PAIRS = ["control-1+control-2"]
 FULL_PAIRS = ["zookeeper-1+zookeeper-2", "kafka-1+kafka-2", "jobmanager-1+jobmanager-2", "taskmanager-1+taskmanager-2",
               "control-1+control-2", "monitor-1+monitor-2", "web-1-multilog+web-2-multilog"]
@@ -70,13 +70,14 @@ def default_list(size):
 
 
 def kinds_of(target):
-    """Returns the applicable kinds of faults: a container in another's network namespace can't be cut off."""
+    """Returns the kinds of faults that apply to a target: a container in another one's network namespace can't be cut
+    off."""
     shared = any(name.endswith(IN_A_NAMESPACE) for name in target.split("+"))
     return [kind for kind in KINDS if not (shared and kind == "cut")]
 
 
 class Containers:
-    """The containers of one compose project."""
+    """The containers of a compose project."""
 
     def __init__(self, project):
         self.project = project
@@ -102,14 +103,14 @@ class Containers:
         return {container["Config"]["Labels"]["com.docker.compose.service"]: container["RestartCount"] for container in self.known()}
 
     def lodgers(self, holder):
-        """Returns the containers in the network namespace of another, which disappears with it."""
+        """Returns the containers in another one's network namespace, which disappears with it."""
         return [container["Id"] for container in self.known() if container["HostConfig"]["NetworkMode"] == f"container:{holder}"]
 
     def switch_image(self):
         return self.inspect([self.id("switch")])[0]["Config"]["Image"]
 
     def await_healthy(self, ids):
-        """Waits until all are running and healthy; returns the seconds waited, or None on timeout."""
+        """Waits until all containers are running and healthy. Returns the seconds waited, or None after a timeout."""
         began = time.monotonic()
         while time.monotonic() - began < HEALTHY_S:
             states = [container["State"] for container in self.inspect(ids)]
@@ -120,7 +121,7 @@ class Containers:
 
 
 class Cable:
-    """The host's ends of some containers' interfaces, which it removes from their bridges and adds again."""
+    """The host's ends of some containers' interfaces, which it removes from their bridges and reconnects."""
 
     def __init__(self, containers, ids):
         self.image = containers.switch_image()
@@ -149,7 +150,7 @@ class Cable:
         self.on_host("; ".join(f"ip link set {name} nomaster" for name, _ in self.ends))
 
     def plug(self):
-        """Reconnects the interfaces that still exist: a container that exited and was restarted has new ones."""
+        """Reconnects the interfaces that still exist; a container that exited and was restarted has new ones."""
         self.on_host("; ".join(f"[[ ! -e /sys/class/net/{name} ]] || ip link set {name} master {bridge}" for name, bridge in self.ends))
 
 

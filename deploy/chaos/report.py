@@ -50,7 +50,7 @@ def heading(size, totals):
 
 
 def write(folder, size, episodes, totals):
-    """Writes chaos.md and chaos.json; returns the Markdown text."""
+    """Writes chaos.md and chaos.json. Returns the Markdown text."""
     folder.mkdir(parents=True, exist_ok=True)
     text = "\n".join([heading(size, totals), "", HEAD, *map(row, episodes), ""])
     (folder / "chaos.md").write_text(text)

@@ -11,8 +11,8 @@ import threading
 SECOND_NS = 1_000_000_000
 # Maximum time between reading the clock and the packet.
 TOLERANCE_S = 0.02
-# URL prefix of the container that generates load independently; the number of its requests is not known. Rows without a
-# URL are ignored, too: a response whose request preceded the start of capture yields a tuple marked as partial.
+# URL prefix of the container that generates load independently, whose number of requests is unknown. Rows without a URL
+# are also ignored: a response whose request preceded the start of the capture yields a tuple marked as partial.
 UNNUMBERED = "/shop/"
 # Reasons that cover the whole window instead of a number of packets or tuples.
 WHOLE_WINDOW = {"monitor_replaced"}
@@ -30,13 +30,13 @@ POLL_SCRIPT = """for ((i = {first}; ; i++)); do
 done"""
 
 Request = collections.namedtuple("Request", "url web began ended")
-# `partial` lists the URLs of which only the request or only the response was captured.
+# `partial` lists the URLs for which only the request or only the response was captured.
 Window = collections.namedtuple("Window", "start end counts completeness partial", defaults=[()])
 Mistake = collections.namedtuple("Mistake", "time what url")
 
 
 class Client:
-    """Requests pages of one web server continuously, also after its container was killed. Safe for one reader."""
+    """Requests a web server's pages continuously, even after its container was killed. Safe for one reader."""
 
     def __init__(self, cluster, name, web, address):
         self.cluster, self.name, self.web, self.address = cluster, f"{name}-{web}", web, address
@@ -81,7 +81,8 @@ class Client:
 
 
 def losses(completeness):
-    """Returns the losses in a window's completeness by reason; "silent" counts monitors that it did not wait for."""
+    """Returns the losses in a window's completeness by reason; "silent" counts monitors for which the window did not
+    wait."""
     reported = {reason: count for reason, count in completeness.get("dropped", {}).items() if count > 0}
     if completeness.get("silent"):
         reported["silent"] = len(completeness["silent"])

@@ -1,4 +1,4 @@
-"""A query over known input. Its results are polled while it runs, and read in full when it has ended."""
+"""A query over known input. Its results are polled while it runs, and read in full once it has ended."""
 import collections
 import http.client
 import json
@@ -11,7 +11,7 @@ from truth import Window
 
 REQUEST_TIMEOUT_S = 6
 READ_ALL_S = 60
-# The state of the query is polled once in this many rounds.
+# The query's state is polled in one of this many rounds.
 STATE_EACH = 8
 ENDED = ("failed", "stopped", "finished")
 
@@ -52,7 +52,7 @@ class Query:
         return known.get("state", "unknown")
 
     def read(self):
-        """Reads the rows added since the last call."""
+        """Reads the rows that were added since the last call."""
         while True:
             _, page = self.call("GET", f"/api/v1/queries/{self.id}/results{self.after}")
             rows = page.get("rows", [])
@@ -62,7 +62,8 @@ class Query:
                 return
 
     def windows(self):
-        """Returns all stored windows; empty if the server no longer knows the query. REQUIRES: the query has ended."""
+        """Returns all stored windows, or none if the server no longer knows the query. REQUIRES: the query has
+        ended."""
         request = urllib.request.Request(f"https://127.0.0.1:{self.front.port}/api/v1/queries/{self.id}/events")
         request.add_header("Authorization", "Bearer " + self.front.operator)
         try:
@@ -72,7 +73,7 @@ class Query:
             return []
 
     def stop(self):
-        """Requests the end of the query; returns True once it has ended."""
+        """Requests the end of the query. Returns True once it has ended."""
         self.call("DELETE", f"/api/v1/queries/{self.id}")
         return self.state() in ENDED
 
@@ -91,7 +92,7 @@ def window_of(line):
 
 
 class Watch:
-    """Polls a query's results continuously; if the query fails, submits another. Safe for one reading thread."""
+    """Polls a query's results continuously, and submits another query if it fails. Safe for one reading thread."""
 
     def __init__(self, front, text, clients):
         self.front, self.text, self.clients = front, text, clients
@@ -118,14 +119,14 @@ class Watch:
             time.sleep(0.25)
 
     def failure_reason(self):
-        """Describes the state of queries and clients, to explain why nothing is counted."""
+        """Describes the state of the queries and clients, to explain why no requests are counted."""
         failed = [query.error or "ended" for query in self.ended]
         progress = ", ".join(f"{client.web} answered {len(client.answered)}" for client in self.clients)
         now = f"the query is {self.query.state()}" if self.query else "no query is accepted"
         return f"{now}; earlier ones: {failed}; {progress}; {self.seen_of_it()}"
 
     def seen_of_it(self):
-        """Returns the server's state of the query and of the nodes."""
+        """Returns the state of the query and of the nodes, as the server reports it."""
         of_query = call(self.front, "GET", f"/api/v1/queries/{self.query.id}") if self.query else None
         return f"query: {of_query}; nodes: {call(self.front, 'GET', '/api/v1/nodes')}"
 
@@ -141,20 +142,20 @@ class Watch:
             self.newest[client.web] = max([self.newest.get(client.web, 0.0), *began])
 
     def lag_s(self):
-        """Returns the age of the newest counted request, of the web server for which it is oldest."""
+        """Returns the age of the newest counted request, for the web server where this is largest."""
         return time.time() - min(self.newest.get(client.web, 0.0) for client in self.clients)
 
     def counted_since(self, moment):
         return min(self.newest.get(client.web, 0.0) for client in self.clients) > moment
 
     def drilled_since(self, moment):
-        """Returns True if each web server's host returns headers of packets after the moment."""
+        """Returns True if each web server's host returns headers of packets after this time."""
         body = {"filter": "dst_port == 80", "from_ns": int(moment * 1e9), "limit": 1}
         answers = [call(self.front, "POST", "/api/v1/drilldown", body | {"nodes": [client.web]}) for client in self.clients]
         return all(status == 200 and answer["rows"] and not answer["missing"] for status, answer in answers)
 
     def stop(self, timeout_s):
-        """Ends the current query and returns all queries, or None if the last does not end in time."""
+        """Ends the current query. Returns all queries, or None if the last one does not end in time."""
         self.stopping = True
         self.thread.join(timeout=60)
         deadline = time.monotonic() + timeout_s

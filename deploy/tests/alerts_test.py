@@ -24,7 +24,7 @@ def main():
     if not shutil.which("promtool"):
         print("SKIPPED: promtool (Debian's package prometheus) is missing")
         sys.exit(77)
-    # Like the image build, which checks only the syntax because there are no secrets yet.
+    # Does the same as the image build, which checks only the syntax because there are no secrets yet.
     subprocess.run(["promtool", "check", "config", "--syntax-only", "prometheus.yml"], cwd=RULES, check=True)
     subprocess.run(["promtool", "test", "rules", "alerts_test.yml"], cwd=RULES, check=True)
 

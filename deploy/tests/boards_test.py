@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tests the Grafana dashboards: each panel has a known type, does not overlap others, and has a query that Prometheus can
-parse, over metrics listed in the reference. MultiLog's metrics are compared with those of a real node; MetricsTest
-compares the control plane's.
+parse, over metrics listed in the reference. MultiLog's metrics are compared with a real node's; MetricsTest compares the
+control plane's.
 
-Without promtool, the test logs that it skips the queries' syntax."""
+Without promtool, the test logs that it does not check the queries' syntax."""
 import json
 import re
 import shutil

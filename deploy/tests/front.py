@@ -1,5 +1,5 @@
-"""Runs the front on this host as in its container: the start script, nginx and the configuration, with names that
-resolve to chosen addresses. Needs nginx, openssl and unshare. Standard library only."""
+"""Runs the front on this host as its container does: with the start script, nginx and the configuration, and with names
+that resolve to chosen addresses. Needs nginx, openssl and unshare. Standard library only."""
 import os
 import socket
 import ssl
@@ -11,7 +11,7 @@ IMAGE = Path(__file__).resolve().parents[1] / "images/web"
 # Runs as the container's user, in a private mount namespace with the test's /etc/hosts.
 AS_IN_CONTAINER = ["unshare", "--map-root-user", "--mount", "bash", "-c",
                    'mount --bind "$1" /etc/hosts && exec unshare --map-user=10001 --map-group=10001 "$2/start" front', "front"]
-# The length of a real token, which exceeds nginx's default map_hash_bucket_size.
+# As long as a real token, which exceeds nginx's default map_hash_bucket_size.
 OPERATOR = "tapline_" + "x" * 43
 DEADLINE_S = 20
 
@@ -80,7 +80,7 @@ class Front:
         return (self.folder / "front.log").read_text()
 
     def resident_mib(self):
-        """Returns the resident memory of the master and its workers in MiB."""
+        """Returns the resident memory of the master and its workers, in MiB."""
         kib = 0
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         for pid in [self.process.pid, *children]:

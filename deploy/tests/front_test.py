@@ -21,13 +21,13 @@ from testing.free_ports import free_port  # noqa: E402
 
 STREAMS, STREAMS_PER_ADDRESS, REQUESTS, REQUESTS_PER_ADDRESS = 1024, 512, 768, 384
 EVENTS = "/api/v1/queries/q1/events"
-# Few enough concurrent connections for each client to connect within ten seconds on a busy machine.
+# Maximum number of concurrent connections, such that each client connects within ten seconds on a busy machine.
 AT_ONCE = 32
 TIMEOUT_S = 60
 
 
 class ControlPlane:
-    """Answers like a leading or a following control plane."""
+    """Answers like a leading control plane or a following one."""
 
     def __init__(self, name, leads):
         self.name, self.leads = name, leads
@@ -85,7 +85,7 @@ class ControlPlane:
 
 
 class Answer:
-    """A response of the front: status, headers and body."""
+    """The front's response: status, headers and body."""
 
     def __init__(self, head, body):
         self.status = int(head.split(None, 2)[1])
@@ -132,7 +132,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
         return reader, writer
 
     async def head(self, request, address="127.0.0.1", tls=True):
-        """Sends a request; returns the connection's reader and the head of the response."""
+        """Sends a request. Returns the connection's reader and the head of the response."""
         reader, writer = await self.connect(address, tls)
         writer.write(request if isinstance(request, bytes) else request.encode("latin-1"))
         head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), TIMEOUT_S)
@@ -165,7 +165,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
                 for status in await asyncio.gather(*(one() for _ in range(min(AT_ONCE, count - start))))]
 
     async def request_slowly(self, *addresses):
-        """Starts the maximum number of concurrent requests from each address; they end when the control planes are
+        """Starts the maximum number of concurrent requests from each address. They end when the control planes are
         released."""
         sources = [address for address in addresses for _ in range(REQUESTS_PER_ADDRESS)]
         waiting = []

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks Kubernetes manifests against the published schemas, and against the compose file: images, commands, memory,
-ports.
+"""Checks the Kubernetes manifests against the published schemas, and compares their images, commands, memory and ports
+with the compose file.
 
 Installs kubernetes-validate, which contains the schemas, once in build/kubernetes. Skipped (77) if that fails."""
 import os
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build/kubernetes"
 VALIDATOR = "kubernetes-validate==1.37.0"
 KUBERNETES = "1.32"
-# Secrets of one host in the compose file -> Secrets of all hosts in the manifests.
+# {Secrets of one host in the compose file: Secrets of all hosts in the manifests}
 HOSTS = {"secrets-monitor-1:/secrets:ro": "secrets-monitor:/secrets", "secrets-web-1:/secrets:ro": "secrets-multilog:/secrets"}
 MIB = {"Mi": 1, "Gi": 1024, "m": 1, "g": 1024}
 
@@ -63,7 +63,7 @@ def compare(name, container, service, version):
     """Compares a container with the corresponding service of the compose file."""
     image = service["image"].replace("${TAPLINE_VERSION}", version)
     require(container["image"] == image, f"{name}: {container['image']}, not {image}")
-    # The pods of all hosts share a Secret, whose files are named after the host.
+    # The pods of all hosts share a Secret, whose files are named after the hosts.
     own = [word.replace("$(NAME)", "own") for word in container["args"] if word not in ("--multilog", "$(ADDRESS):7400")]
     require(own == [str(word) for word in service["command"]], f"{name}: {own}, not {service['command']}")
     limit = container["resources"]["limits"]["memory"]
@@ -80,7 +80,7 @@ def compare(name, container, service, version):
     require([given.get("JAVA_MEMORY"), given.get("TASK_HEAP")] == wanted, f"{name}: memory of Java {given}, not {wanted}")
     for key in ("TAPLINE_LOG", "TAPLINE_LOG_ALL"):
         require(given.get(key) == service.get("environment", {}).get(key), f"{name}: {key}={given.get(key)}")
-    # Queries in excess of the slots would wait forever.
+    # Queries beyond the number of slots would wait forever.
     for key, usual in {"SLOTS": "4", "TASK_MANAGERS": "2"}.items():
         require(key not in service.get("environment", {}) or given.get(key) == usual, f"{name}: {key}={given.get(key)}, not {usual}")
 

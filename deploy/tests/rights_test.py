@@ -18,7 +18,7 @@ def require(condition, message):
 
 
 def read_rights():
-    """Returns the roles, and for each row its service, port, operation and the set of allowed roles."""
+    """Returns the roles and, for each row, its service, port, operation and set of allowed roles."""
     lines = [line.split() for line in RIGHTS.read_text().splitlines() if line.strip() and not line.startswith("#")]
     roles = lines[0][3:]
     rows = []
@@ -46,7 +46,7 @@ def check_page(wanted):
 
 
 def check_doors(rows):
-    """Checks that a port admits every role that may do something there."""
+    """Checks that a port admits every role that has a right there."""
     doors = {(service, port): allowed for service, port, operation, allowed in rows if operation == "connect"}
     for service, port, operation, allowed in rows:
         require((service, port) not in doors or allowed <= doors[service, port],
@@ -54,7 +54,7 @@ def check_doors(rows):
 
 
 def certificates(folder):
-    """Creates the certificates that the compose file requests in a folder; returns their entries."""
+    """Creates the certificates that the compose file requests, in a folder. Returns their entries."""
     compose = (ROOT / "docker-compose.yml").read_text()
     block = re.search(r"      - certificates\n((?:      (?:- |#).*\n)+)", compose)[1]
     entries = re.findall(r"^      - (\S+)$", block, re.M)
@@ -94,8 +94,8 @@ def check_stolen(folder, entries):
 
 
 def check_names():
-    """Checks that no component gets a certificate with another role's name: Kafka and ZooKeeper identify callers by
-    name."""
+    """Checks that no component gets a certificate with another role's name, since Kafka and ZooKeeper identify callers
+    by name."""
     for entry in ("monitor/control=DNS:control", "multilog/web-1:kafka=DNS:web-1", "monitor/job-ops-1=DNS:job-ops-1"):
         with tempfile.TemporaryDirectory() as folder:
             environment = {"SECRETS": folder, "RIGHTS": str(RIGHTS), "PATH": "/usr/bin:/bin"}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that the output of deploy/sbom is valid CycloneDX and complete: each shipped jar, each package of the lock
-file and images. Skipped (77) if the Java modules are not built."""
+"""Checks that the output of deploy/sbom is valid CycloneDX and complete: it must list each shipped jar, and each
+package in the lock file and in the images. Skipped (77) if the Java modules are not built."""
 import importlib.machinery
 import importlib.util
 import json

@@ -1,4 +1,4 @@
-"""Hooks of MkDocs: the version in the header, pages from outside docs/, rewritten links, and the order of the sections."""
+"""MkDocs hooks: the version in the header, pages from outside docs/, rewritten links, and the order of the sections."""
 
 import pathlib
 import sys

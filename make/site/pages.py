@@ -1,8 +1,8 @@
 """Finds the pages of the site in the repository, and rewrites their links.
 
-The site consists of docs/ and of the pages elsewhere in the repository to which they link, such as README.md of a
-component. The latter appear under "Repository". A link to a source file, which is not a page, becomes its text with the
-file's path. """
+The site consists of docs/ and of the pages elsewhere in the repository to which docs/ links, such as a component's
+README.md. These appear under "Repository". A link to a source file, which is not a page, is replaced by its text and
+the file's path."""
 
 import importlib.machinery
 import importlib.util
@@ -24,13 +24,13 @@ LINK = re.compile(r"(?P<picture>!?)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?P<
 
 
 def version():
-    """Returns the version in pom.xml, which is that of the build."""
+    """Returns the version in pom.xml, which is also the build's."""
     pom = xml.etree.ElementTree.parse(ROOT / "pom.xml").getroot()
     return pom.find("{*}version").text
 
 
 def site_path(path):
-    """Returns the path on the site of a page or picture of the repository."""
+    """Returns the site path of a page or picture in the repository."""
     return path.removeprefix(DOCS) if path.startswith(DOCS) else ELSEWHERE + path
 
 
@@ -40,7 +40,8 @@ def shown(path):
 
 
 def target_of(page, target):
-    """Returns the file in the repository to which a relative link leads, and the anchor. A link to a folder leads to its README.md, if there is one."""
+    """Returns the file in the repository to which a relative link leads, and the anchor. A link to a folder leads to the folder's README.md, if there
+    is one."""
     path, anchor = links.resolve(page, target)
     readme = posixpath.normpath(path + "/README.md")
     if (ROOT / path).is_dir() and (ROOT / readme).is_file():
@@ -49,7 +50,7 @@ def target_of(page, target):
 
 
 def reachable():
-    """Returns the files outside docs/ that are on the site, found by following links from the pages of docs/."""
+    """Returns the files outside docs/ that are on the site, found by following links from the pages in docs/."""
     waiting = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / DOCS).rglob("*.md"))]
     reached = set(waiting)
     while waiting:
@@ -64,11 +65,11 @@ def reachable():
 
 
 def rewrite(page, text):
-    """Returns the page's text, whose relative links lead to their targets on the site."""
+    """Returns the page's text with its relative links changed to lead to their targets on the site."""
     masked = links.without_code(text)
     out, end = [], 0
     for match in LINK.finditer(text):
-        # An image within a link is part of the link's text, and rewritten with it.
+        # An image inside a link is part of the link's text, and is rewritten with it.
         if not masked[match.start("target"):match.end("target")].strip() or links.SCHEME.match(match["target"]):
             continue
         out += [text[end:match.start()], site_link(page, match)]
@@ -87,5 +88,5 @@ def site_link(page, match):
 
 
 def repository_path(path):
-    """Returns the path in the repository of a page on the site: the inverse of site_path."""
+    """Returns the repository path of a page on the site; the inverse of site_path."""
     return path.removeprefix(ELSEWHERE) if path.startswith(ELSEWHERE) else DOCS + path

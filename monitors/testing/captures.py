@@ -1,4 +1,5 @@
-"""Captures for tests: packets read from files, departures from a queue, files of several taps, and tshark's analysis of them. Standard library only."""
+"""Captures for tests: packets read from files, departures from a queue, files with several taps, and tshark's analysis of them. Standard library
+only."""
 import collections
 import shutil
 import struct
@@ -9,7 +10,8 @@ LONGEST_WAIT_NS = 400_000_000
 
 
 def packets_of(capture):
-    """Returns (nanoseconds, frame) of each packet of a compressed pcap of whole packets, in order of time."""
+    """Returns (nanoseconds, frame) of each packet, in order of time, of a compressed pcap whose packets are not
+    truncated."""
     return sorted(read_pcap(capture), key=lambda packet: packet[0])
 
 
@@ -24,7 +26,7 @@ def read_pcap(capture):
 
 
 def through_queue(arrivals, ns_per_byte):
-    """Returns departures from a first-in, first-out queue that drops packets that would wait too long."""
+    """Returns the departures from a first-in, first-out queue that drops packets whose wait would be too long."""
     free_ns, departures = 0, []
     for time_ns, frame in arrivals:
         leaves_ns = max(free_ns, time_ns) + int(len(frame) * ns_per_byte)
@@ -36,7 +38,8 @@ def through_queue(arrivals, ns_per_byte):
 
 
 def departures_of(arrivals):
-    """Returns departures from a queue served at the mean rate of the arrivals, which is doubled until the queue drops at most a quarter of the packets."""
+    """Returns the departures from a queue that is served at the mean rate of the arrivals, doubled until the queue drops at most a quarter of the
+    packets."""
     ns_per_byte = max(arrivals[-1][0] - arrivals[0][0], 1) / sum(len(frame) for _, frame in arrivals)
     while len(departures := through_queue(arrivals, ns_per_byte)) < len(arrivals) * 3 / 4:
         ns_per_byte /= 2
@@ -79,7 +82,7 @@ def packet_count(path):
 
 
 def tcp_totals(path):
-    """Returns packets and bytes of TCP by the name of their interface, as dissected by tshark."""
+    """Returns the TCP packets and bytes by interface name, as tshark dissects them."""
     out = subprocess.run(["tshark", "-r", path, "-Y", "tcp", "-T", "fields", "-e", "frame.interface_name", "-e", "frame.len"],
                          check=True, capture_output=True, text=True).stdout
     totals = collections.defaultdict(lambda: [0, 0])

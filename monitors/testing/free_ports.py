@@ -1,15 +1,15 @@
-"""TCP ports of loopback for servers that a test starts. Standard library only."""
+"""TCP ports on loopback for servers that a test starts. Standard library only."""
 import random
 import socket
 
-# Linux gives none of these ports to a connection (unless net.ipv4.ip_local_port_range was changed), so a server that
-# starts later can still listen on them.
+# Linux assigns none of these ports to an outgoing connection (unless net.ipv4.ip_local_port_range was changed), so a
+# server that starts later can still listen on them.
 FIRST, BEYOND = 20_000, 32_768
 _given = set()
 
 
 def free_port():
-    """Returns a port on which nothing listens, and never the same one twice. Raises OSError if all are taken."""
+    """Returns a port on which nothing listens, and never the same port twice. Raises OSError if all are taken."""
     untried = sorted(set(range(FIRST, BEYOND)) - _given)
     for port in random.sample(untried, len(untried)):
         with socket.socket() as probe:

@@ -11,7 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 JARS = os.environ.get("TAPLINE_JARS", os.path.join(ROOT, "build", "java", "lib"))
 DEADLINE_S = 120
 STARTS = 3
-CLUSTER = "AAAAAAAAAAAAAAAAAAAAAQ"  # Brokers of one cluster have the same ID.
+CLUSTER = "AAAAAAAAAAAAAAAAAAAAAQ"  # brokers of one cluster have the same ID
 
 
 def available():
@@ -19,7 +19,7 @@ def available():
 
 
 class Broker:
-    """Formats its log folder below `folder` and starts; a context that ends with the process."""
+    """Context manager for a broker process. Formats the broker's log folder below `folder`, then starts it."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -59,8 +59,8 @@ class Broker:
         return f"127.0.0.1:{self.port}"
 
     def await_ready(self):
-        """Returns when the port answers. Another process may have taken a port since it was chosen; then the broker is
-        started with other ports. Raises AssertionError, with the log's end, if it does not start."""
+        """Returns when the port answers. If another process has taken a port since it was chosen, starts the broker
+        with other ports. Raises AssertionError, with the end of the log, if the broker does not start."""
         deadline, starts = time.monotonic() + DEADLINE_S, 1
         while time.monotonic() < deadline:
             status = self.process.poll()
@@ -97,7 +97,8 @@ class Broker:
 
 
 class AuthorizingBroker(Broker):
-    """Also has a listener at which clients log in (PLAIN), and an authorizer: `writer` may do anything, others nothing."""
+    """A broker that also has a listener at which clients log in (PLAIN), and an authorizer: `writer` may do anything,
+    other users nothing."""
 
     PASSWORDS = {"writer": "a-password", "stranger": "another"}
 

@@ -27,7 +27,8 @@ def pcap(packets, link_type=1):
 
 
 def make_tls(folder):
-    """Creates a certificate for 127.0.0.1, its key and a token; returns a program's flags, and a scraper's context and header."""
+    """Creates a certificate for 127.0.0.1, its key and a token. Returns the flags for a program, and a context and header for
+    scraping it."""
     own, key, token = (os.path.join(folder, name) for name in ("own.pem", "own.key", "token"))
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
                     "/CN=own", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", own], check=True, capture_output=True)
@@ -57,7 +58,7 @@ class Monitor:
                 stream.close()
 
     def _take(self, timeout_s):
-        """Reads available output; returns False at the end."""
+        """Reads available output. Returns False at the end."""
         if not select.select([self.process.stderr], [], [], timeout_s)[0]:
             return True
         data = os.read(self.process.stderr.fileno(), 65536)
@@ -78,7 +79,7 @@ class Monitor:
         raise AssertionError(f"no {name} event; there were {self.events}")
 
     def finish(self):
-        """Waits for its end; returns the exit code and standard output."""
+        """Waits for the monitor's end. Returns the exit code and standard output."""
         out = self.process.stdout.read() if self.process.stdout else b""
         while self._take(DEADLINE_S):
             pass
@@ -101,13 +102,13 @@ class Monitor:
 
 
 def run(*arguments, **popen):
-    """Runs it to the end; returns (exit code, standard output, standard error) as users see them."""
+    """Runs the monitor to its end. Returns (exit code, standard output, standard error) as users see them."""
     done = subprocess.run([MONITOR, *arguments], capture_output=True, timeout=DEADLINE_S, **popen)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 def balanced(accounting):
-    """Returns True if the accounting identities of a run are true."""
+    """Returns True if a run's accounting identities are true."""
     gone = sum(accounting["undecodable"].values()) + sum(accounting["lost"].values()) + accounting["merged"] + accounting["repeated"]
     if accounting["packets_received"] != accounting["matched"] + accounting["unmatched"] + gone:
         return False

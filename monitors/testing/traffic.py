@@ -1,4 +1,5 @@
-"""The traffic generator as a process that feeds a monitor through shared memory without losses. Standard library only."""
+"""The traffic generator as a process that feeds a monitor through shared memory, without losses. Standard library
+only."""
 import json
 import os
 import signal
@@ -10,12 +11,12 @@ DEADLINE_S = 60
 
 
 def device(folder, role):
-    """Returns the DPDK device of one end of a link; the monitor is the server and must be started first."""
+    """Returns the DPDK device for one end of a link. The monitor is the server and must be started first."""
     return f"net_memif0,role={role},id=0,bsize=2048,rsize=12,socket={os.path.join(folder, 'link')},socket-abstract=no"
 
 
 class Traffic:
-    """Settings are those of traffic_generator. `last` is its latest output."""
+    """A running traffic_generator with these settings. `last` is its latest output."""
 
     def __init__(self, folder, **settings):
         arguments = [f"{name}={value}" for name, value in settings.items()]
@@ -33,7 +34,7 @@ class Traffic:
                 self.done.set()
 
     def stop(self):
-        """Stops sending; returns the totals of the sent packets. The link stays up until the context ends."""
+        """Stops sending. Returns the totals of the packets sent. The link stays up until the context ends."""
         self.process.send_signal(signal.SIGTERM)
         assert self.done.wait(DEADLINE_S), f"the generator is stuck after {self.last}"
         return self.last
@@ -60,7 +61,8 @@ def create_topic(brokers, topic, partitions=1):
 
 
 def differences(query, rows):
-    """Returns the differences between a monitor's account of a query and its topic; empty if there are none."""
+    """Returns the differences between a monitor's accounting of a query and the query's topic; empty if there are
+    none."""
     dropped = {reason: count for unit in query["dropped"].values() for reason, count in unit.items()}
     expected = {"rows": query["tuples_out"], "tuples_in": query["tuples_in"], "packets_in": query["packets_in"],
                 "packets_out": query["packets_out"], "bytes_in": query["bytes_in"], "dropped": dropped, "gaps": 0,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tapline-multilog as users start and stop it. TAPLINE_MULTILOG names the program."""
+"""Tests tapline-multilog as users start and stop it. TAPLINE_MULTILOG names the program."""
 import json
 import os
 import shutil
@@ -48,7 +48,7 @@ class NodeTestCase(unittest.TestCase):
         return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines if line[0] != "#"}
 
     def await_rows(self, port):
-        """Waits until the capture has been read and every packet is a row or counted."""
+        """Waits until the capture has been read and every packet is a row or is counted as dropped."""
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
             seen = self.metrics(port)
@@ -181,7 +181,7 @@ class ProcessTest(NodeTestCase):
 
 
 class FeedTest(NodeTestCase):
-    """Headers from a monitor, each side killed while the other runs. TAPLINE_MONITOR names the monitor."""
+    """Tests headers from a monitor; each side is killed while the other one runs. TAPLINE_MONITOR names the monitor."""
     MONITOR = os.environ["TAPLINE_MONITOR"]
 
     def setUp(self):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares dns_query with tshark's dissection of every reference capture, transaction by transaction.
 
-Compares each question with its answer by client, server, name, type, answer code and answer time. Each difference must
+Compares each question and its answer by client, server, name, type, answer code and answer time. Each difference must
 be a row of docs/reference/dns-differences.md; silence_test.py covers captures without DNS.
 
 usage: truth_test.py [MONITOR]
@@ -17,9 +17,9 @@ import differences  # noqa: E402
 import oracle  # noqa: E402
 
 TABLE = oracle.ROOT / "docs" / "reference" / "dns-differences.md"
-# Other hosts answer a question to a group, so these ports are not compared.
+# Other hosts answer a question to a group, so servers on these ports are not compared.
 GROUP_PORTS = {"5353", "5355"}
-# On these ports tshark shows DNS messages carried by HTTP.
+# On these ports, tshark shows DNS messages carried by HTTP.
 HTTP_PORTS = {"80", "443", "8080", "8443", "9444"}
 TYPES = {1: "A", 2: "NS", 5: "CNAME", 6: "SOA", 12: "PTR", 13: "HINFO", 15: "MX", 16: "TXT", 24: "SIG", 25: "KEY", 28: "AAAA", 29: "LOC",
          33: "SRV", 35: "NAPTR", 39: "DNAME", 43: "DS", 44: "SSHFP", 46: "RRSIG", 47: "NSEC", 48: "DNSKEY", 50: "NSEC3",
@@ -47,8 +47,8 @@ def ns(seconds):
 
 
 def expected(records):
-    """Returns (client, server, name, type, code, time) of each transaction: tshark's messages, as paired by tshark. A question
-    repeated before its answer counts once, and so does its repeated answer."""
+    """Returns (client, server, name, type, code, time) of each transaction: tshark's messages, paired as tshark does. A
+    question repeated before its answer counts once, and so does its repeated answer."""
     first, again, of_frame = {}, {}, {}
     for r in (r for r in records if r["kind"] == "dns" and "src" in r and is_compared(ports(r))):
         question = (r["src"], r["dst"], r.get("id"), (r.get("qname") or "").lower(), r.get("qtype"))

@@ -17,7 +17,7 @@ import differences  # noqa: E402
 import oracle  # noqa: E402
 
 TABLE = oracle.ROOT / "docs" / "reference" / "http2-differences.md"
-UNENCRYPTED = 401  # generated/h2c has 400 by h2load and 1 by curl
+UNENCRYPTED = 401  # generated/h2c has 400 from h2load and 1 from curl
 LOGGED = re.compile(r'"(?P<method>\w+) (?P<url>\S+) HTTP/2\.0" (?P<status>\d+) ')
 
 
@@ -46,12 +46,12 @@ def seen(tuples):
 
 
 def compare_with_log(name, capture, tuples):
-    """Compares HTTP/2 without TLS in nginx's log with the tuples: counts by method, path and status."""
+    """Compares nginx's log of HTTP/2 without TLS with the tuples: counts by method, path and status."""
     if name != "generated/h2c.pcap.zst":
         return []
     lines = (capture.parent / "extras.nginx_access.log").read_text().splitlines()
     matches = [match for match in map(LOGGED.search, lines) if match]
-    # After this many requests without TLS the log continues with those of other captures.
+    # After this number of requests without TLS, the log continues with those of other captures.
     logged = collections.Counter((m["method"], m["url"], int(m["status"])) for m in matches[:UNENCRYPTED])
     ours = collections.Counter((t["method"], t["url"], t["status"]) for t in tuples)
     return [f"nginx: {item} {times} times" for item, times in (logged - ours).items()] + [

@@ -16,7 +16,7 @@ import differences  # noqa: E402
 import oracle  # noqa: E402
 
 TABLE = oracle.ROOT / "docs" / "reference" / "http-differences.md"
-# Link types that the monitor refuses, as tshark names them.
+# Link types that the monitor rejects, as tshark names them.
 UNSUPPORTED_LINKS = {"chdlc", "nflog"}
 
 Transaction = collections.namedtuple("Transaction", "connection method host url status")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compares icmp with tshark, message by message: types, codes, senders, and the round-trip times of echoes.
+"""Compares icmp with tshark, message by message: types, codes, senders, and round-trip times of echoes.
 
-Uses the reference captures that have ICMP, except those that are malformed on purpose or within tunnels, where tshark
-shows several layers.
+Uses the reference captures that have ICMP, except those that are malformed on purpose and those with tunnels, for which
+tshark shows several layers.
 
 usage: truth_test.py [MONITOR]
 """
@@ -19,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
 import oracle  # noqa: E402
 
 AREAS = {"dns", "generated", "http", "ipv6", "memcached", "mixed", "mysql", "postgres", "redis", "tcp", "tls"}
-# In these captures, tshark parses ICMP within other packets, as we do, but shows the outer addresses first.
+# In these captures, tshark parses ICMP inside other packets, as we do, but shows the outer addresses first.
 TUNNELS = {"ipv6/arkime__ipv6-in-ipv4.pcap", "ipv6/ndpi__6in4tunnel.pcap", "ipv6/pcpp__ipv6.pcap"}
 FIELDS = ["ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "icmp.type", "icmp.code", "icmpv6.type", "icmpv6.code", "icmp.resptime",
           "icmpv6.resptime", "icmp.resp_to", "icmpv6.resp_to"]
@@ -34,7 +34,7 @@ def captures(folder):
 
 
 def by_tshark(capture):
-    """Returns messages as (source, destination, type, code), and the times of echoes in nanoseconds."""
+    """Returns messages as (source, destination, type, code), and the echo times in nanoseconds."""
     command = ["tshark", "-n", "-r", str(capture), "-Y", "icmp or icmpv6", "-T", "fields", "-E", "occurrence=f"]
     for field in FIELDS:
         command += ["-e", field]
@@ -48,7 +48,7 @@ def by_tshark(capture):
         code = row["icmpv6.code"] or row["icmp.code"] or "0"
         v6 = row["icmpv6.type"] != ""
         source, target = (row["ipv6.src"], row["ipv6.dst"]) if v6 else (row["ip.src"], row["ip.dst"])
-        # A pair is one tuple, with the request's type: tshark's replies that have a request add none.
+        # A pair is one tuple, with the request's type, so tshark's replies that have a request add no tuple.
         if row["icmp.resp_to"] or row["icmpv6.resp_to"]:
             times.append(round(float(row["icmp.resptime"] or row["icmpv6.resptime"]) * 1e6))
             continue

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compares memcached_get with the client's log of a capture, and with tshark's dissection of the others.
 
-Client's log: every command, its key, and whether it was a hit, connection by connection in the order in which they were
-sent; no answer takes longer than the client measured. Other captures: commands and keys of every request that tshark
-lists.
+With the client's log, compares every command, its key, and whether it was a hit, connection by connection, in sending
+order; no answer may take longer than the client measured. In other captures, compares the command and keys of every
+request that tshark lists.
 
 usage: truth_test.py [MONITOR]
 """
@@ -22,8 +22,8 @@ READS = {"get", "gets", "getkq"}
 
 
 def logged(op, misses):
-    """Returns the commands of one entry of the log: (command, key). `missed`: an incr of this key was missed, so the client
-    sets it."""
+    """Returns the commands of one log entry: (command, key). `misses`: keys whose incr was a miss, so the client sets
+    them."""
     name, keys = op["op"], op["keys"]
     if name == "getkq*+noop":
         return [("getkq", key) for key in keys] + [("noop", "")]
@@ -35,7 +35,7 @@ def logged(op, misses):
 
 
 def hits_of(op):
-    """Returns the number of the entry's keys that the server had; None if it was not logged."""
+    """Returns how many of the entry's keys the server had, or None if that was not logged."""
     if op["op"] == "get" and op["proto"] == "text":
         return op["hit"]
     if op["op"] == "get" and op["proto"] == "binary":
@@ -49,8 +49,8 @@ def compare_log(folder, monitor, faults):
     for t in oracle.tuples(monitor, "memcached_get", capture):
         if t["command"] != "quit":
             ours["udp" if t["dst_port"] == 11211 and t["flow_id"].endswith("-00000000") else t["src_port"]].append(t)
-    # Answers come in the order of the requests, but a noreply is reported at once and a quiet command later, so sorts
-    # by request time.
+    # Answers come in the order of the requests, but a noreply command is reported at once and a quiet command later, so
+    # this sorts by request time.
     for tuples in ours.values():
         tuples.sort(key=lambda t: t["time_ns"] - t["response_time_ns"])
     misses, position, gets, slower = {}, collections.Counter(), 0, 0
@@ -100,7 +100,7 @@ def compare_tshark(folder, monitor, faults):
         ours = collections.Counter((t["command"], t["key"]) for t in tuples)
         captures += 1
         requests += sum(truth.values())
-        if "_udp_" in capture.name:  # tshark reads no frames of these
+        if "_udp_" in capture.name:  # tshark does not dissect frames of these
             if not tuples:
                 faults.append(f"{capture.name}: no tuples")
             continue

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Makes kafka_small.pcap.zst and kafka_small.jsonl: a real broker, librdkafka as its client, and the client's log of
-its requests.
+"""Makes kafka_small.pcap.zst, the traffic between a real broker and librdkafka as its client, and kafka_small.jsonl,
+the client's log of its requests.
 
-Needs `make java`, librdkafka, tcpdump and the right to capture on the loopback interface. The broker's connections to
-its controller are in the capture, too, but not in the log.
+Needs `make java`, librdkafka, tcpdump and permission to capture on the loopback interface. The broker's connections to
+its controller are in the capture, but not in the log.
 
 usage: make.py [FOLDER]
 """
@@ -27,7 +27,7 @@ SENT = re.compile(r"SEND\|(?P<client>[^#|]*)#.*\[thrd:(?P<thread>[^\]]*)\]: \S+:
                   r"(?P<bytes>\d+) bytes @ \d+, CorrId (?P<id>-?\d+)\)")
 RECEIVED = re.compile(r"RECV\|(?P<client>[^#|]*)#.*\[thrd:(?P<thread>[^\]]*)\]: \S+: Received (?P<api>\w+)Response \(v(?P<version>\d+), "
                       r"(?P<bytes>\d+) bytes, CorrId (?P<id>-?\d+), rtt (?P<rtt_ms>[\d.]+)ms")
-# The Java client names requests by constants.
+# The Java client's log names requests by constants.
 JAVA = re.compile(r"(?P<what>Sending (?P<sent>\w+) request with header|Received (?P<received>\w+) response from node (?P<from>\S+) for request with header) "
                   r"RequestHeader\(apiKey=\w+, apiVersion=(?P<version>\d+), clientId=(?P<client>[^,]*), correlationId=(?P<id>-?\d+)")
 for name in ("conf_new", "topic_new", "new", "topic_conf_new", "consumer_poll", "topic_partition_list_new", "NewTopic_new",
@@ -94,7 +94,7 @@ def traffic(broker):
     first = Client(PRODUCER, broker, "admin")
     create_topic(first, "orders", 2)
     create_topic(first, "payments", 1)
-    create_topic(first, "orders", 2)  # exists
+    create_topic(first, "orders", 2)  # already exists
     first.close()
     produce(broker, "shop-1", "orders", [b"order %d" % i for i in range(60)])
     produce(broker, "shop-2", "payments", [bytes([65 + i]) * 3000 for i in range(6)], compression_type="none", acks="all")
@@ -117,13 +117,13 @@ def requests_of(log):
             lines.append(row)
         if received:
             row = waiting.pop((received["client"], received["thread"], int(received["id"])))
-            # The rows that librdkafka creates for unanswered requests have no bytes.
+            # librdkafka's rows for unanswered requests have no bytes.
             row.update(answered=int(received["bytes"]) > 0, response_bytes=int(received["bytes"]), rtt_ms=float(received["rtt_ms"]))
     return lines
 
 
 def requests_of_java(log):
-    """Parses the log of the Java client, which contains no sizes."""
+    """Parses the Java client's log, which contains no sizes."""
     waiting, lines = {}, []
     for line in log.splitlines():
         match = JAVA.search(line)
