@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks mysql_query on captures as mirrors deliver them: the damaged files made of the beginning of mysql_mix.
+"""Checks mysql_query on captures such as mirrors deliver: damaged files made from the beginning of mysql_mix.
 
-A plain evaluator gives the truth. It has whole streams in memory and ignores result sets: a command is a client's
-packet with sequence number 0, and its response begins with the server's first segment that acknowledges all of it. A
-pair that the monitor reports is right if such a pair has its statement, its two times and its client; its heads are
-present if the frames with the first bytes of both are in the damaged file (under a snap length: with their first
-bytes).
+A simple evaluator provides the truth. It has whole streams in memory and ignores result sets: a command is a client's
+packet with sequence number 0, and its response begins with the server's first segment that acknowledges the whole
+command. A pair that the monitor reports is right if the evaluator has a pair with the same statement, times and client.
+A pair's heads are present if the damaged file has the frames with the first bytes of both messages (under a snap
+length: including these bytes).
 
 usage: degraded_test.py [MONITOR]
 """
@@ -29,12 +29,12 @@ KINDS = {**TEXT_COMMANDS, **UNANSWERED, 2: "init_db", 14: "ping", 23: "execute"}
 KEPT_TEXT_BYTES = 32 << 10
 
 Frame = collections.namedtuple("Frame", "number time_us client to_server seq ack syn payload")
-# The last three are frames: the command's, the response's, and those of the statement that it names.
+# The last three are frames: the command's, the response's, and those of the statement that the command names.
 Pair = collections.namedtuple("Pair", "client kind statement request response prepared")
 
 
 def frames_of(capture, limit):
-    """Returns the readable TCP over IPv4 frames of a classic capture."""
+    """Returns the readable frames with TCP over IPv4 in a classic capture."""
     data = subprocess.run(["zstd", "-dc", "--long=27", str(capture)], capture_output=True, check=True).stdout
     position, number, frames = 24, 0, []
     while position + 16 <= len(data) and number < limit:
@@ -64,7 +64,7 @@ def packets(stream):
 
 
 def pairs_of(frames):
-    """Returns the pairs of one connection; the response is None if there is none."""
+    """Returns one connection's pairs. The response is None if there is none."""
     base = {f.to_server: f.seq + 1 for f in frames if f.syn}
     stream, first_frame = bytearray(), {}
     for frame in frames:
@@ -102,7 +102,7 @@ def truth_of(frames):
 
 
 def times_in(damage, notes, frames):
-    """Returns, for each original frame, its time in the damaged file in microseconds; None if it is missing."""
+    """Returns each original frame's time in the damaged file, in microseconds, or None if it is missing."""
     times = [f.time_us for f in frames]
     if damage == "drop":
         for note in notes:
@@ -129,7 +129,8 @@ def key_of(client, kind, statement, first_byte_us):
 
 
 def truth_keys(truth, times):
-    """Pairs whose heads are present; an execute has text if the heads of its statement are, too."""
+    """Returns the pairs whose heads are present. An execute has its text if the heads of its statement are also
+    present."""
     keys = collections.Counter()
     for pair in truth:
         if pair.response is None or times[pair.request.number] is None or times[pair.response.number] is None:
@@ -161,7 +162,7 @@ def check(damage, monitor, folder, frames, truth):
         elif t["kind"] != "connect":
             client = f"{t['src_ip']}:{t['src_port']}"
             reported[key_of(client, t["kind"], t["statement"], t["first_byte_ns"] // 1000)] += 1
-    if damage == "snap96":  # the snap length cuts texts, too
+    if damage == "snap96":  # the snap length also truncates texts
         present, possible, reported = map(without_texts, (present, possible, reported))
     wrong, missing = reported - possible, present - reported
     if damage == "flip":  # a changed text is reported as captured

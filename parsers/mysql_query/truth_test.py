@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares mysql_query with the logs of servers and clients and with tshark, and checks that it reports nothing where
+"""Compares mysql_query with the logs of servers and clients and with tshark, and checks that it reports nothing if
 there is no MySQL.
 
 1. mysql_mix: each statement and command of the server's general log, text by text; rows and errors that clients logged;
@@ -28,7 +28,7 @@ LOGGED = {"query": "Query", "prepare": "Prepare", "execute": "Execute", "close":
           "connect": "Connect"}
 COMMANDS = {1: "quit", 2: "init_db", 3: "query", 4: "field_list", 9: "statistics", 10: "process_info", 14: "ping", 17: "change_user",
             22: "prepare", 23: "execute", 24: "long_data", 25: "close", 26: "reset_statement", 27: "set_option", 28: "fetch"}
-# Captures that contain MySQL, outside of mysql/.
+# Captures that contain MySQL, outside mysql/.
 WITH_MYSQL = {"evasion/arkime__no-syn-ack.pcap", "generated/mysql_mix.pcap.zst", "generated/three_tier.pcap.zst",
               "tcp/pcpp__one_tcp_stream_fin_rst_close_packet.pcap"}
 
@@ -53,7 +53,7 @@ def logged_commands(path):
 
 
 def without_literals(text):
-    """An execute is logged with the values of its parameters."""
+    """Removes literals, since an execute is logged with the values of its parameters."""
     text = re.sub(r"\b\d+(\.\d+)?\b", "?", re.sub(r"'(?:[^'\\]|\\.|'')*'", "?", text))
     return re.sub(r"\s+", " ", text).strip()
 
@@ -61,7 +61,7 @@ def without_literals(text):
 def comparable(command, text):
     if command == "Execute":
         return command, without_literals(text)
-    # A cut text has U+FFFD where the cut goes through a character.
+    # A truncated text has U+FFFD where a character was cut.
     return command, text.encode()[:KEPT_TEXT_BYTES].decode(errors="ignore") if command in ("Query", "Prepare") else ""
 
 
@@ -80,7 +80,8 @@ def log_total(counter, command):
 # The clients' log
 
 def compare_with_clients(folder, tuples):
-    """Returns the number of clients' operations that were reported with a result that differs from the client's."""
+    """Returns the number of faults: operations in the clients' logs that were not reported or were reported
+    differently, and reports without such an operation."""
     ours = collections.defaultdict(list)
     for t in tuples:
         if t["src_ip"] == "10.2.0.11" and t["kind"] in ("query", "ping") and not t["statement"].startswith("SET AUTOCOMMIT"):
@@ -106,7 +107,7 @@ def compare_with_clients(folder, tuples):
 def same_operation(operation, seen):
     text = operation["sql"] or ""
     same_text = seen["statement"].startswith(text[:80]) if "...(" in text else seen["statement"] == text
-    # The client counts rows of the first result only, and its latency includes its own time.
+    # The client counts only the first result's rows, and its latency includes its own processing time.
     rows = seen["rows"] if seen["rows"] else seen["affected_rows"]
     same_rows = operation["err"] is not None or seen["results"] > 1 or operation["sql"] is None or rows == operation["rows"]
     same_error = seen["error_code"] == (operation["err"] or 0)
@@ -116,7 +117,7 @@ def same_operation(operation, seen):
 # tshark
 
 def compare_times(records, tuples):
-    """Returns the number of times to the first byte of a response that differ from tshark's by more than the capture's clock
+    """Returns the number of times to a response's first byte that differ from tshark's by more than the capture's clock
     resolution."""
     commands = {}
     for record in records:

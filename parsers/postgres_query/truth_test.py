@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares postgres_query with a server's log, with tshark, and with itself on degraded captures, and checks silence
-elsewhere.
+"""Compares postgres_query with a server's log, with tshark, and with itself on degraded captures, and checks that it is
+silent elsewhere.
 
 1. captures/mixed: psql and pgbench against PostgreSQL 15 (see README): each statement that the server logged, with its
    connection and error, and never in less time than the server took.
@@ -31,13 +31,14 @@ TABLE = oracle.ROOT / "docs" / "reference" / "postgres-differences.md"
 SEEDS = 10
 PRIME = 262_147
 NANOSECONDS = 0xA1B23C4D  # the magic number of a capture with nanosecond times
-# Captures that contain PostgreSQL, outside of postgres/.
+# Captures that contain PostgreSQL, outside postgres/.
 WITH_POSTGRES = {"http/packetbeat__http_10_connection_close.pcap", "malformed/ndpi__ossfuzz_seed_fake_traces_2.pcapng"}
 LOGGED = {"query": "statement", "execute": "execute"}
 
 
 def compare_with_log(monitor):
-    """Returns faults: statements logged but not reported, or vice versa, or reported with a shorter time than the server's."""
+    """Returns the faults: statements that were logged but not reported, or vice versa, or reported with a shorter time than
+    the server's."""
     entries = [json.loads(line) for line in (HERE / "captures" / "mixed.log.jsonl").read_text().splitlines()]
     theirs = collections.Counter((e["port"], e["kind"], e["statement"], e.get("sqlstate", "")) for e in entries if e["statement"])
     durations = collections.defaultdict(list)
@@ -70,7 +71,7 @@ def records(capture):
 
 
 def time_ns_of(number):
-    """The time between any two packets is unique, which identifies both."""
+    """Returns a packet's time. The difference between any two packets' times is unique, so it identifies both."""
     return 1_000_000_000_000_000 + number * (1 << 22) + number * number % PRIME
 
 
@@ -79,7 +80,7 @@ def lost(numbers, random_numbers):
 
 
 def late(numbers, random_numbers):
-    """Packets move to other positions, with their times."""
+    """Moves packets, with their times, to other positions."""
     return sorted(numbers, key=lambda i: i + (random_numbers.randint(1, 3) + 0.5 if random_numbers.random() < 0.02 else 0))
 
 
@@ -91,7 +92,7 @@ def write_capture(path, head, packets, numbers):
 
 
 def pairs_of(monitor, capture, packets_of):
-    """Pairs by the packets of their heads: the reported fields, and whether all of the response was seen."""
+    """Returns the pairs by the packets of their heads: the reported fields, and whether the whole response was seen."""
     pairs = collections.defaultdict(list)
     for t in oracle.tuples(monitor, "postgres_query", capture):
         if not t["partial"] and t["kind"] in ("query", "execute", "prepare") and t["status"] != "skipped":
@@ -100,19 +101,21 @@ def pairs_of(monitor, capture, packets_of):
 
 
 def is_same(ours, true):
-    """The text of a prepared statement may have been lost, and a cut response has fewer rows."""
+    """Returns True if the pairs agree. The text of a prepared statement may have been lost, and a truncated response
+    has fewer rows."""
     text_fits = ours[1] == true[1] or (ours[1] == "" and ours[0] == "execute")
     return ours[0] == true[0] and text_fits and (ours[2] == true[2] or (ours[3] and ours[2] < true[2]))
 
 
 def is_rest_of(heads, ours, whole):
-    """The response is marked as cut, since its first packet was lost: the request is correct, and the response belongs to it."""
+    """Returns True if the response is marked as truncated because its first packet was lost: the request is correct, and the
+    response belongs to it."""
     return heads and ours[3] and any(request == heads[0] and response < heads[1] and is_same(ours, true)
                                      for (request, response), pairs in whole.items() for true in pairs)
 
 
 def judge(ours, whole, numbers):
-    """Returns the numbers of pairs whose heads are present and of correct ones, both if one packet has several requests, and the wrong ones."""
+    """Returns the number of pairs whose heads are present and of correct ones (both if one packet has several requests), and the wrong ones."""
     expected, alone, piped, wrong = set(numbers), [0, 0], [0, 0], []
     asked = collections.Counter(heads[0] for heads, pairs in whole.items() for _ in pairs)
     for heads, pairs in whole.items():

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Compares redis_command with a plain evaluator of RESP over whole streams, and the evaluator with tshark's dissection of
+"""Compares redis_command with a simple RESP evaluator over whole streams, and the evaluator with tshark's dissection of
 the captures.
 
-Compares commands, keys, states, error codes, sizes and both times of every command of every capture under redis/ and of
-redis_mix. Each remaining difference is a row of docs/reference/redis-differences.md.
+Compares commands, keys, states, error codes, sizes and both times of every command in redis_mix and in every capture
+under redis/. Each remaining difference is a row of docs/reference/redis-differences.md.
 
 usage: truth_test.py [MONITOR]
 """
@@ -25,7 +25,7 @@ WITHOUT_KEY = {"PING", "HELLO", "AUTH", "COMMAND", "INFO", "CLIENT", "CONFIG", "
 SUBSCRIPTIONS = {b"subscribe", b"psubscribe", b"ssubscribe", b"unsubscribe", b"punsubscribe", b"sunsubscribe"}
 MESSAGES = {b"message", b"pmessage", b"smessage"}
 
-# `words` of a command, `inline` or not; `value` of a response. Offsets are those in the stream.
+# `words` of a command, which is `inline` or not; `value` of a response. Offsets are positions in the stream.
 Command = collections.namedtuple("Command", "begin end words inline")
 Answer = collections.namedtuple("Answer", "begin end value")
 
@@ -42,7 +42,7 @@ def line_at(stream, offset):
 
 
 def value_at(stream, offset):
-    """Returns (value, its end); the value is bytes, a list, or (type, text) of a line."""
+    """Returns (value, its end). The value is bytes, a list, or (type, text) of a line."""
     line, offset = line_at(stream, offset)
     kind, rest = line[:1], line[1:]
     if kind in b"$=!":
@@ -130,7 +130,7 @@ def state_of(value):
 
 
 def unanswered(commands):
-    """Returns the commands that CLIENT REPLY leaves without a response, by offset."""
+    """Returns the offsets of the commands that CLIENT REPLY leaves without a response."""
     silent, skip, result = False, False, set()
     for command in commands:
         mode = command.words[2].upper() if name_of(command) == "CLIENT REPLY" and len(command.words) > 2 else b""
@@ -176,7 +176,7 @@ def reported(tuples):
 
 
 def check_tshark(name, connections, records, faults):
-    """Checks that every word that tshark lists for a frame towards a server is one of the evaluator's, and vice versa."""
+    """Checks that every word that tshark lists for a frame to a server is one of the evaluator's, and vice versa."""
     theirs, ours, cut = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter), set()
     for record in (r for r in records if r["kind"] == "redis" and "items" in r):
         client, server = record["src"], int(record["dst"].rsplit(":", 1)[1])

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares tcp_conn_time with the client's log of the reference capture generated/tcp_clean.
 
-Every connection of the log that has a client port is in the tuples, with the right kind of end; half of the durations
-are within a millisecond of the client's measurement.
+Every connection in the log that has a client port must be in the tuples, with the right kind of end. Half of the
+durations must be within a millisecond of the client's measurement.
 
 usage: truth_test.py [MONITOR]
 """
@@ -17,7 +17,7 @@ import oracle  # noqa: E402
 
 EXPECTED_CONNECTIONS = 223
 MAX_MEDIAN_DIFFERENCE_NS = 1_000_000
-# Possible outcomes at a tap for each kind of connection that the client made.
+# Possible outcomes at a tap, for each kind of connection that the client made.
 OUTCOMES = {"refused": {"refused"}, "dropped": {"unanswered"}, "rst": {"reset"}}
 
 
@@ -50,7 +50,7 @@ def main():
     logged = [entry for entry in log if entry["cport"]]
     for entry in logged:
         handshakes = [e for e in seen.get((entry["cport"], entry["sport"]), []) if "syn" in e]
-        # Ports are reused: selects the incarnation that began nearest to the log's start.
+        # Ports are reused, so this selects the incarnation that began nearest to the start in the log.
         if not handshakes:
             errors.append(f"not found: {entry}")
             continue

@@ -1,5 +1,5 @@
-"""Compares a parser with recorded truth. Tables of docs/reference list the known differences: each difference must be
-a row with its reason, and every row must still differ."""
+"""Compares a parser with recorded truth. Tables in docs/reference list the known differences: each difference must be a
+row with its reason, and every row must still differ."""
 
 import collections
 import fnmatch
@@ -15,8 +15,8 @@ def cell(value):
 
 
 def rows_of(capture, truth, ours, source="tshark"):
-    """Returns rows (capture, side, the item's cells, times) of items in only one of two lists; an item is a tuple.
-    `source` names the truth."""
+    """Returns rows (capture, side, the item's cells, times) for items that are in only one of two lists; an item is a
+    tuple. `source` names the truth."""
     shown = lambda items: collections.Counter(tuple(map(cell, item)) for item in items)
     truth, ours = shown(truth), shown(ours)
     return [(capture, who, *item, str(times)) for who, more, fewer in ((source, truth, ours), ("ours", ours, truth))
@@ -24,8 +24,8 @@ def rows_of(capture, truth, ours, source="tshark"):
 
 
 def known(table, columns):
-    """Returns the rows of a documented table with this number of columns, mapped to their reasons. Its first column is in
-    backquotes."""
+    """Returns the rows of a documented table with this number of columns, mapped to their reasons. The table's first
+    column is in backquotes."""
     rows = {}
     for line in table.read_text(encoding="utf-8").splitlines():
         cells = [c.strip().strip("`") for c in line.replace("\\|", "\0").strip("|").split("|")]
@@ -41,8 +41,8 @@ def markdown(difference):
 
 
 def unexplained(differing, rows):
-    """Returns error lines: differences without a row, rows that do not differ that often, rows without a reason. Each cell of a
-    row may be a pattern (*); its times are the sum over all that match."""
+    """Returns error lines: differences without a row, rows that do not differ that often, and rows without a reason. Each cell
+    in a row may be a pattern (*); the row's times are then the sum over all matches."""
     wrong, left = [], {row: int(row[-1]) for row in rows}
     for difference in differing:
         row = next((r for r in rows if difference[:-1] == r[:-1]), None)
@@ -57,8 +57,8 @@ def unexplained(differing, rows):
 
 
 def faults_of(differing, rows):
-    """Prints what unexplained() finds, and returns its number. With --print, prints the differences as rows of the table
-    and ends the program."""
+    """Prints what unexplained() finds, and returns the number of errors. With --print, prints the differences as rows of
+    the table and ends the program."""
     if "--print" in sys.argv:
         print("\n".join(map(markdown, differing)))
         sys.exit(0)
@@ -70,10 +70,10 @@ def faults_of(differing, rows):
 
 
 def compare(parser, table, expected, seen, captures=oracle.captures_to_compare, check=lambda name, capture, tuples: []):
-    """Compares a parser's tuples with the truth of each capture, and returns the exit status of the test.
+    """Compares a parser's tuples with each capture's truth. Returns the test's exit status.
 
-    `expected` returns the items of a truth's records, `seen` those of tuples; `table` are the rows of known().
-    `captures` chooses them (folder, parser, table); `check` returns the error lines of another comparison."""
+    `expected` returns the items in the truth's records, `seen` those in the tuples; `table` is the result of known().
+    `captures` chooses the captures (folder, parser, table); `check` returns the error lines of another comparison."""
     folder, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
     differing, wrong, compared, items = [], [], 0, 0
     for name, capture, records in captures(folder, parser, table):

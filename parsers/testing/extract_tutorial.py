@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Extracts the code of a tutorial: whole files, and lines added to existing files.
 
-A code block counts if an HTML comment before it gives its kind:
+A code block counts if an HTML comment before it states its kind:
   <!-- file: PATH -->                 a new file
   <!-- line: PATH after "TEXT" -->    a line for an existing file, after the line that contains TEXT
   <!-- run -->                        a console session: "$ COMMAND", then its output
@@ -23,13 +23,14 @@ def blocks(tutorial):
 
 
 def with_line(text, after, line):
-    """Returns the text with the line added after the one that contains `after`. Continued lines stay continued."""
+    """Returns the text with the line added after the one that contains `after`. Keeps backslash continuations
+    intact."""
     lines = text.splitlines(keepends=True)
     positions = [i for i, existing in enumerate(lines) if after in existing]
     if len(positions) != 1:
         raise ValueError(f'{len(positions)} lines contain "{after}", expected one')
     position = positions[0]
-    # The last line of a macro's list now needs a continuation backslash.
+    # The macro's list now has another last line, so the previous one needs a continuation backslash.
     if line.startswith("  PARSER("):
         lines[position] = lines[position].rstrip("\n") + " \\\n"
     lines.insert(position + 1, line)

@@ -1,4 +1,4 @@
-"""Shared by comparisons with recorded truth: the reference captures, the monitor, the table of known differences."""
+"""Code shared by comparisons with recorded truth: the reference captures, the monitor, and encodings."""
 
 import fnmatch
 import functools
@@ -12,13 +12,14 @@ import urllib.parse
 
 SKIPPED = 77
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Maps each parser to tshark's names of its protocol, from its traffic.json.
+# Maps each parser to tshark's names for its protocol, from its traffic.json.
 PROTOCOLS = {path.parent.name: set(json.loads(path.read_text())["protocols"])
              for path in sorted((ROOT / "parsers").glob("*/traffic.json"))}
 
 
 def captures_or_skip():
-    """Returns the folder of reference captures, named by TAPLINE_CAPTURES; ends the program as skipped if it does not exist."""
+    """Returns the folder of reference captures that TAPLINE_CAPTURES names. Ends the program as skipped if the folder does not
+    exist."""
     folder = pathlib.Path(os.environ.get("TAPLINE_CAPTURES", ROOT.parent / "shared" / "traces"))
     if (folder / "truth").is_dir():
         return folder
@@ -27,8 +28,8 @@ def captures_or_skip():
 
 
 def monitor_or_skip():
-    """Returns the monitor: the first argument, or that of the build. Without one (a build without DPDK), ends the program as
-    skipped."""
+    """Returns the monitor: the first argument, or else the build's. If there is none (a build without DPDK), ends the
+    program as skipped."""
     monitor = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "bin" / "tapline-monitor")
     if monitor.is_file():
         return monitor
@@ -52,13 +53,13 @@ UNREADABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u20
 
 
 def encoded(data, kept=""):
-    """Encodes like full() in docs/reference/texts.md."""
+    """Encodes bytes as full() in docs/reference/texts.md does."""
     escape = lambda c: c if c in kept else "".join(f"%{byte:02X}" for byte in c.encode("utf-8", "surrogateescape"))
     return UNREADABLE.sub(lambda match: escape(match[0]), data.decode("utf-8", "surrogateescape"))
 
 
 def as_sent(text, kept=""):
-    """Returns a string of a tuple as it was sent; each byte that is not UTF-8 is U+FFFD."""
+    """Returns a string from a tuple as it was sent; each byte that is not UTF-8 is U+FFFD."""
     decoded = urllib.parse.unquote_to_bytes(text)
     if "%" not in text or encoded(decoded, kept) != text:
         return text
@@ -84,7 +85,7 @@ def tuples(monitor, parser, capture):
 
 
 def json_lines(path):
-    """Returns the records of a .jsonl file, or of its .zst."""
+    """Returns the records in a .jsonl file or its .zst."""
     if path.exists():
         data = path.read_bytes()
     else:
@@ -94,7 +95,7 @@ def json_lines(path):
 
 
 def captures_with_truth(folder, areas=None):
-    """Yields (name, path, records) of each readable capture with tshark's records."""
+    """Yields (name, path, records) of each readable capture that has tshark's records."""
     for area in areas or sorted(p.name for p in (folder / "truth").iterdir()):
         for capture in sorted((folder / area).iterdir()):
             truth = folder / "truth" / area / (capture.name.removesuffix(".zst") + ".jsonl")
@@ -103,21 +104,22 @@ def captures_with_truth(folder, areas=None):
 
 
 def speaks(parser, records):
-    """Returns true if tshark saw the parser's protocol in a capture with these records, or did not examine it."""
+    """Returns True if tshark saw the parser's protocol in a capture with these records, or did not examine the
+    capture."""
     summary = next((r for r in records if r["kind"] == "summary"), None)
     return summary is None or bool(PROTOCOLS[parser] & summary["protocols"].keys())
 
 
 def captures_to_compare(folder, parser, table=()):
-    """As captures_with_truth(), but for captures with the parser's protocol and those that the rows of a table name.
-    silence_test.py checks that parsers are silent in all others."""
+    """Does the same as captures_with_truth(), but only for captures with the parser's protocol and those named in a
+    table's rows. silence_test.py checks that parsers are silent in all others."""
     for name, capture, records in captures_with_truth(folder):
         if speaks(parser, records) or any(fnmatch.fnmatchcase(name, row[0]) for row in table):
             yield name, capture, records
 
 
 def tuples_if_readable(monitor, parser, capture):
-    """Returns the same as tuples(), or nothing for a capture that the monitor refuses because of its link type or format."""
+    """Returns the same as tuples(), or nothing for a capture that the monitor rejects because of its link type or format."""
     try:
         return tuples(monitor, parser, capture)
     except RuntimeError as error:
@@ -127,9 +129,9 @@ def tuples_if_readable(monitor, parser, capture):
 
 
 def noisy_captures(folder, monitor, parser, has_protocol):
-    """Returns the number of captures that tshark mistakes for the parser's protocol, and for which the parser emits tuples.
-    `has_protocol` is true for the names of those that contain it. silence_test.py covers captures in which tshark sees
-    none."""
+    """Returns the number of captures in which tshark mistakes other traffic for the parser's protocol and for which the
+    parser emits tuples. `has_protocol` is true for the names of captures that contain the protocol. silence_test.py covers
+    captures in which tshark sees none."""
     noisy = 0
     for name, capture, _ in captures_to_compare(folder, parser):
         tuples_of_it = [] if has_protocol(name) else tuples_if_readable(monitor, parser, capture)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs every parser over all reference captures; it must stay silent where its protocol is absent.
+"""Runs every parser over all reference captures. Each parser must be silent where its protocol is absent.
 
-tshark's frame counts by protocol decide whether a capture has a protocol. Parsers examine the payload, tshark also
-ports, so tshark does not see everything. Tuples of captures in which tshark sees none of a parser's protocol must be a
-row of docs/reference/false-positives.md with the reason. A monitor runs once over each capture, with all parsers.
+tshark's frame counts by protocol decide whether a capture has a protocol. Parsers examine only the payload, tshark also
+ports, so tshark misses some traffic. Tuples from a capture in which tshark sees none of a parser's protocol must have a
+row in docs/reference/false-positives.md with the reason. A monitor runs once over each capture, with all parsers.
 
 usage: silence_test.py [MONITOR [--print]]      --print writes the summary of that document
 """
@@ -21,7 +21,7 @@ TABLE = oracle.ROOT / "docs" / "reference" / "false-positives.md"
 
 
 def counts(monitor, capture):
-    """Returns tuples by parser; None for a file that the monitor refuses."""
+    """Returns the number of tuples by parser, or None for a file that the monitor rejects."""
     command = [str(monitor), "--parser", ",".join(oracle.PROTOCOLS), "--pcap", str(capture), "--output", "json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
         by_parser = collections.Counter(line.split(b'"', 4)[3].decode() for line in run.stdout)

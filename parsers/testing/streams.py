@@ -1,8 +1,8 @@
-"""TCP connections of a capture as plain streams, for evaluators that compare a parser's tuples with whole streams in
+"""A capture's TCP connections as plain streams, for evaluators that compare a parser's tuples with whole streams in
 memory.
 
-Shares no code with the parsers it judges: the first copy of each byte counts, nothing is missing, whole connections fit
-into memory.
+Shares no code with the parsers that it judges. Assumes that no bytes are missing and that whole connections fit into
+memory; the first copy of each byte counts.
 """
 
 import bisect
@@ -24,7 +24,7 @@ def read(capture):
 
 
 def packets(data):
-    """Yields (time in ns, link type, bytes) of each packet of a pcap or pcapng file."""
+    """Yields (time in ns, link type, bytes) of each packet in a pcap or pcapng file."""
     if data[:4] == b"\x0a\x0d\x0d\x0a":
         yield from packets_ng(data)
         return
@@ -52,7 +52,7 @@ def packets_ng(data):
 
 
 def unit_of(options, order):
-    """Returns the number of time units in a second (option if_tsresol)."""
+    """Returns the number of time units per second (option if_tsresol)."""
     offset = 0
     while offset + 4 <= len(options):
         code, length = struct.unpack_from(order + "HH", options, offset)
@@ -96,7 +96,7 @@ def segments(capture):
 
 
 class Stream:
-    """One direction: its bytes from the first that was seen, and their arrival times."""
+    """One direction: its bytes from the first one that was seen, and their arrival times."""
 
     def __init__(self):
         self.data = bytearray()
@@ -130,7 +130,8 @@ class Stream:
 
 
 def connections(capture, server_ports):
-    """Returns {(client, server): (the client's stream, the server's)}, by the servers' ports; a SYN starts a new connection."""
+    """Returns {(client, server): (the client's stream, the server's)}, identified by the servers' ports; a SYN starts a new
+    connection."""
     result, current, repeated_bytes = {}, {}, collections.Counter()
     for segment in segments(capture):
         asks = segment.destination[1] in server_ports

@@ -3,8 +3,8 @@
 
 usage: tutorial_test.py TUTORIAL.md MONITOR [FOLDER BUILD]
 
-MONITOR stands in for build/bin/tapline-monitor. Commands run in FOLDER, else in the repository; $TAPLINE is the
-repository, with BUILD for its folder build.
+MONITOR replaces build/bin/tapline-monitor. Commands run in FOLDER or, by default, in the repository; $TAPLINE is the
+repository, with BUILD as its build folder.
 """
 
 import pathlib

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compares tls_hello with tshark's dissection of every reference capture, and its JA4 with the published ones and with
-tshark's fields.
+"""Compares tls_hello with tshark's dissection of every reference capture, and its JA4 fingerprints with the published
+ones and with tshark's fields.
 
-Compares each connection with a hello by client, server, name, offered protocols and chosen cipher suite. Each
+Compares each connection that has a hello, by client, server, name, offered protocols and chosen cipher suite. Each
 difference must be a row of docs/reference/tls-differences.md; silence_test.py covers captures without TLS.
 
 usage: truth_test.py [MONITOR]
@@ -21,7 +21,7 @@ import differences  # noqa: E402
 import oracle  # noqa: E402
 
 TABLE = oracle.ROOT / "docs" / "reference" / "tls-differences.md"
-# The fingerprints that JA4's tests expect of its captures: fingerprint -> connections.
+# The fingerprints that JA4's own tests expect of its captures: {fingerprint: connections}.
 PUBLISHED = {
     "tls/ja4__badcurveball.pcap": {"t13d1615h2_46e7e9700bed_45f260be83e2": 1},
     "tls/ja4__tls12.pcap": {"t13d1715h2_5b57614c22b0_3d5424432f57": 1},
@@ -69,7 +69,7 @@ def ja4(versions, ciphers, extensions, algorithms, protocol):
 
 
 def ja4_by_tshark(captures):
-    """Returns (client, server) -> fingerprints, from tshark's fields; the last part is cut off if these are incomplete."""
+    """Returns {(client, server): fingerprints}, from tshark's fields; the last part is omitted if these are incomplete."""
     names = ["ip.src", "ip.dst", "tcp.srcport", "tcp.dstport", "tls.handshake.version", "tls.handshake.extensions.supported_version",
              "tls.handshake.ciphersuite", "tls.handshake.extension.type", "tls.handshake.sig_hash_alg",
              "tls.handshake.extensions_alpn_str", "tls.handshake.type"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the sums that triggers of the parser `packets` count in reference captures with those of tshark.
+"""Compares the sums that triggers on the parser `packets` count in reference captures with tshark's.
 
 usage: truth_test.py [MONITOR]
 """
@@ -20,12 +20,12 @@ MEASURES = ("PACKETS", "BYTES", "SYN", "SYN_ACK", "FIN", "RST", "RETRANSMITTED_B
 FIELDS = ("ip.version", "frame.len", "tcp.len", "tcp.flags", "tcp.analysis.retransmission", "tcp.analysis.out_of_order",
           "tcp.analysis.keep_alive")
 FIN, SYN, RST, ACK = 1, 2, 4, 16
-# Windows of up to 2 ms are tested at their end only, so values are those of whole windows.
+# Windows of up to 2 ms are tested only at their end, so values are those of whole windows.
 EVERY = "0.002s"
 
 
 def counted(monitor, capture, folder):
-    """Sum by measure, over all windows. The last window is partial, and counted as well."""
+    """Returns the sum over all windows, by measure. The last window is partial, and is included."""
     triggers = [{"processor": i, "parser": "packets", "every": EVERY,
                  "when": [{"measure": measure}, {"constant": 0}, {"operator": "GREATER"}]} for i, measure in enumerate(MEASURES)]
     plan = folder / "plan.json"
@@ -40,8 +40,8 @@ def counted(monitor, capture, folder):
 
 
 def truth(capture):
-    """(least, most) of each sum. A segment that comes again is a retransmission here, too, if it fills a hole of more than
-    3 ms, which tshark calls out of order, or if it is one byte that was not acknowledged, which tshark calls a keep-alive."""
+    """Returns each sum as (min, max). A repeated segment is a retransmission here, too, if it fills a hole of more than 3 ms,
+    which tshark calls out of order, or if it is one unacknowledged byte, which tshark calls a keep-alive."""
     run = subprocess.run(["tshark", "-r", str(capture), "-Y", "ip || ipv6", "-T", "fields",
                           *[part for field in FIELDS for part in ("-e", field)]],
                          capture_output=True, text=True, timeout=300, check=True)

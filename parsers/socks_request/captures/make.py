@@ -106,7 +106,7 @@ def main():
     pages = serve(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages))
     capture = folder / "socks.pcap"
     tcpdump = subprocess.Popen(["tcpdump", "-i", "lo", "-U", "--immediate-mode", "-w", str(capture), "tcp", "port", str(proxy)], stderr=subprocess.PIPE)
-    tcpdump.stderr.readline()  # it listens
+    tcpdump.stderr.readline()  # tcpdump listens now
     curl = functools.partial(subprocess.run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     page = "http://www.example.test"
     for proxy_url, port in (("socks5h://127.0.0.1", pages), ("socks5h://user:password@127.0.0.1", pages), ("socks5h://127.0.0.1", 1),
