@@ -28,7 +28,7 @@ async def fetch(address, path):
 
 
 class Pages:
-  """Draws random paths and counts them by pattern."""
+  """Draws random paths, and counts them by pattern."""
 
   def __init__(self, patterns, seed):
     self._rng = random.Random(seed)

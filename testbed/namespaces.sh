@@ -1,8 +1,8 @@
 # Helpers for scripts that run real servers in private namespaces (network, processes, mounts), with their files in
 # memory. Sourced twice: by the outer script, for `require_packages` and `in_namespaces`, and by the script inside the
-# namespaces, for the rest. The namespaces belong to the process that in_namespaces starts. When it ends, even if it is
-# killed, the kernel ends everything in them.
-# REQUIRES: set -euo pipefail; the sourcing script defines fail().
+# namespaces, for the rest. The namespaces belong to the process that in_namespaces starts. When this process ends, even
+# if it is killed, the kernel ends all processes in the namespaces. REQUIRES: set -euo pipefail; the sourcing script
+# defines fail().
 
 export PATH=$PATH:/usr/sbin:/sbin
 
@@ -35,7 +35,7 @@ enter_folder() {
   mount -t tmpfs tmpfs /run
   work=/run/work
   mkdir -m 755 "$work"
-  export TMPDIR=$work/tmp  # servers write there as different users
+  export TMPDIR=$work/tmp  # because servers write there as different users
   mkdir -m 1777 "$TMPDIR"
   cd "$work"
 }
@@ -48,13 +48,13 @@ read_inventory() {
   done < <(sed -nE 's/^  ([a-z0-9]+): \[([0-9.]+)\]$/\1 \2/p' "$1")
 }
 
-# This network namespace is the switch. Each host is another namespace, connected by a veth pair. Without offloads,
+# This network namespace is the switch. Each host is another namespace, connected by a veth pair. Offloads are off, so
 # frames have the same sizes and checksums as on a wire.
 add_switch() {
   sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
   ip link set lo up
   ip link add br0 type bridge mcast_snooping 0
-  ip link set br0 up promisc on  # promiscuous: a capture on br0 sees each forwarded frame once
+  ip link set br0 up promisc on  # promiscuous, so a capture on br0 sees each forwarded frame once
 }
 
 add_host() {
@@ -82,8 +82,8 @@ until_true() {
   done
 }
 
-# can_reach HOST OTHER: true once a packet gets there and back. The bridge drops packets until it knows that a new port's
-# link is up, so a first packet may be lost: use it with until_true.
+# can_reach HOST OTHER: succeeds once a packet gets there and back. The bridge drops packets until it detects that a new
+# port's link is up, so the first packet may be lost: use this function with until_true.
 can_reach() { on "$1" ping -q -c 1 -W 1 "${address[$2]}" >/dev/null; }
 
 listens() { [ -n "$(on "$1" ss -Hltn "sport = :$2")" ]; }

@@ -1,7 +1,7 @@
-"""Runs the parts of an experiment, in its namespaces, and reports: see parts.sh.
+"""Runs the parts of an experiment in the experiment's namespaces, and reports the results (see parts.sh).
 
-A part is a module with run(seconds, folder, out), which writes figures to `out`, unless it is None, and CSV with details
-to `folder`, and returns results for JSON and the requirements that they miss, and table(results), which returns Markdown.
+A part is a module with two functions. run(seconds, folder, out) writes figures to `out`, unless it is None, and CSV with
+details to `folder`; it returns results for JSON, and the requirements that they miss. table(results) returns Markdown.
 """
 import argparse
 import datetime
@@ -18,7 +18,7 @@ EXPLANATIONS = pathlib.Path(__file__).resolve().parents[1] / "docs" / "explanati
 
 
 def write_docs(page, experiment, tables):
-  """Replaces the tables of the page."""
+  """Replaces the page's tables."""
   begin, end = f"<!-- begin testbed/{experiment} -->\n", f"<!-- end testbed/{experiment} -->\n"
   before, rest = page.read_text(encoding="utf-8").split(begin)
   _, after = rest.split(end)
@@ -56,7 +56,8 @@ def run(experiment, parts, page):
 
 
 def main(experiment, parts, page):
-  """Runs the experiment `experiment`, whose `parts` have these names, and ends the process. `page` has its tables."""
+  """Runs the experiment with this name, whose parts have these names, and ends the process. `page` contains its
+  tables."""
   try:
     sys.exit(run(experiment, parts, page))
   except (programs.Wrong, tapline_server.Wrong) as wrong:

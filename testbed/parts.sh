@@ -1,7 +1,7 @@
-# Command of an experiment that has parts and runs in namespaces: its arguments, its requirements, its start. Sourced by
-# queues/run and triggers/run, which then call read_arguments, require_built and run_parts.
-# REQUIRES: set -euo pipefail; $here: the experiment's folder, $experiment: its name, $all_parts: the names of its parts,
-# separated by commas, usage(): prints its help.
+# The command line of an experiment that has parts and runs in namespaces: reads the arguments, checks the requirements,
+# and starts the parts. Sourced by queues/run and triggers/run, which then call read_arguments, require_built and
+# run_parts. REQUIRES: set -euo pipefail; $here: the experiment's folder, $experiment: its name, $all_parts: the names of
+# its parts, separated by commas; usage(): prints its help.
 
 fail() {
   echo "$experiment: $1" >&2

@@ -6,7 +6,7 @@ ETHERNET = 1
 
 
 def packets_of(path):
-  """Returns (time in ns, bytes on the wire, captured bytes) of each packet of a pcap with nanoseconds."""
+  """Returns (time in ns, bytes on the wire, captured bytes) of each packet in a pcap with nanosecond timestamps."""
   data = path.read_bytes()
   if struct.unpack_from("<I", data)[0] != MAGIC:
     raise ValueError(f"{path} is not a pcap file with nanosecond timestamps")
@@ -19,7 +19,7 @@ def packets_of(path):
 
 
 def write_packets(path, packets):
-  """Writes packets as packets_of() returns them."""
+  """Writes packets in the form that packets_of() returns."""
   with path.open("wb") as file:
     file.write(struct.pack("<IHHiIII", MAGIC, 2, 4, 0, 0, 65535, ETHERNET))
     for time_ns, size, captured in packets:

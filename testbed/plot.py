@@ -5,18 +5,19 @@ import math
 WIDTH, HEIGHT = 760, 400
 LEFT, RIGHT, TOP, BOTTOM = 64, 24, 60, 50
 LETTER = 7  # approximate width of a character at the default font size
-# The dash patterns distinguish the lines without colours, too.
+# The dash patterns distinguish the lines even without colours.
 STYLES = [("#d55e00", ""), ("#0072b2", "7 3"), ("#009e73", "2 3"), ("#7f6000", "9 3 2 3"), ("#cc79a7", "4 4")]
 
 
 def ceiling(value):
-  """Returns the next round number at or above the value, for the end of an axis."""
+  """Returns the next round number that is at least the value, for the end of an axis."""
   power = 10 ** math.floor(math.log10(value)) if value > 0 else 1
   return next(step * power for step in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * power >= value)
 
 
 class Chart:
-  """One chart. Add lines, bars and marks, then call svg(). marks=True reserves room above y_top for their text."""
+  """One chart. Lines, bars and marks must be added before svg() is called. marks=True reserves room above y_top for the
+  marks' text."""
 
   def __init__(self, title, x_label, y_label, x_range, y_top, log_x=False, marks=False):
     self._parts, self._legend, self._log_x = [], [], log_x
@@ -80,7 +81,7 @@ class Chart:
     self._legend.append((name, colour, dash))
 
   def _draw_legend(self):
-    """Draws the legend as a row above the chart, unless there is only one name: the axis label suffices then."""
+    """Draws the legend as a row above the chart, unless there is only one name, for which the axis label suffices."""
     if len(self._legend) < 2:
       return
     x = LEFT

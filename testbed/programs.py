@@ -12,7 +12,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parent / "build" / "bin"
 SETTLE_S = 0.5
-# One core sends and receives: a packet that is stamped on one core may enter the queue after a later one of another core.
+# One core sends and receives: a packet that is timestamped on one core may enter the queue after a packet with a later
+# timestamp from another core.
 SENDING_CORE = str(min(os.sched_getaffinity(0)))
 
 
@@ -25,13 +26,13 @@ def say(text):
 
 
 def inside(namespace, *command):
-  """Returns the command of a Python program on a host."""
+  """Returns the command that runs a Python program on a host."""
   return ["taskset", "-c", SENDING_CORE, "ip", "netns", "exec", namespace, "/usr/bin/python3", "-B", *map(str, command)]
 
 
 @contextlib.contextmanager
 def program(*command, stdout=None):
-  """Runs a program while the body runs, then ends it with SIGTERM. `printed` is then its standard error."""
+  """Runs a program while the body runs, then ends it with SIGTERM. Afterwards, `printed` is its standard error."""
   process = subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True)
   process.printed = ""
   try:
@@ -45,7 +46,7 @@ def program(*command, stdout=None):
 
 @contextlib.contextmanager
 def server(namespace, *command):
-  """Runs a Python program on a host while the body runs. The program prints "ready" when it is."""
+  """Runs a Python program on a host while the body runs. The program must print "ready" when it is."""
   with program(*inside(namespace, *command), stdout=subprocess.PIPE) as process:
     if process.stdout.readline() != "ready\n":
       raise Wrong(f"{command[0]} did not start")
@@ -53,13 +54,13 @@ def server(namespace, *command):
 
 
 def capture(device, direction, path, snapshot_bytes=128, prefix=()):
-  """Captures the IPv4 packets of a device, with the kernel's times in ns."""
+  """Captures a device's IPv4 packets, with the kernel's times in ns."""
   return program(*prefix, "tcpdump", "-i", device, "-Q", direction, "-s", str(snapshot_bytes), "--immediate-mode", "-B", "65536",
                  "-j", "host", "--time-stamp-precision", "nano", "-Z", "root", "-w", str(path), "ip")
 
 
 def await_line(process, text):
-  """Waits until the program has written the text on standard error."""
+  """Waits until the program has written the text to standard error."""
   for line in process.stderr:
     if text in line:
       return
@@ -72,7 +73,7 @@ def lost_packets(dump):
 
 
 def qdisc(device, prefix=()):
-  """Returns the counters of the queue of a device since it was made: packets, bytes, drops, and its backlog."""
+  """Returns the counters of a device's queue since its creation (packets, bytes, drops), and its backlog."""
   printed = subprocess.run([*prefix, "tc", "-s", "-j", "qdisc", "show", "dev", device, "root"], check=True, capture_output=True).stdout
   return {key: json.loads(printed)[0][key] for key in ("packets", "bytes", "drops", "backlog")}
 

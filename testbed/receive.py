@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Receives all datagrams and connections at ADDRESS, port 7000, and discards their bytes: receive.py ADDRESS"""
+"""receive.py ADDRESS: receives all datagrams and connections at ADDRESS, port 7000, and discards their bytes."""
 import selectors
 import socket
 import sys

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Sends flows for SECONDS, as JSON on standard input describes them.
+"""Sends flows for SECONDS, as described by JSON on standard input.
 
   send.py SOURCE TARGET SECONDS
 
-A flow has these members: {"protocol": "udp" or "tcp", "port": source port, "bytes": per burst, "every_s": period, "phase_s": the first
-burst, "size": bytes of a datagram, "pace_mbit": maximum rate of a connection (default: none)}. A TCP flow is one connection. Its burst
-waits for the end of the previous one.
+A flow has these members: {"protocol": "udp" or "tcp", "port": source port, "bytes": per burst, "every_s": period, "phase_s": time of
+the first burst, "size": bytes of a datagram, "pace_mbit": maximum rate of a connection (default: none)}. A TCP flow is one connection,
+whose bursts each wait for the end of the previous one.
 """
 import heapq
 import json
@@ -19,7 +19,7 @@ SO_MAX_PACING_RATE = 47
 
 
 def connected(kind, source, flow, target):
-  """Returns a connected socket: the kernel numbers the packets of such sockets (IPv4 identification)."""
+  """Returns a connected socket: for such sockets, the kernel numbers the packets (IPv4 identification)."""
   one = socket.socket(socket.AF_INET, kind)
   one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
   one.bind((source, flow["port"]))

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Keeps the daemons of a testbed running: starts the missing ones and restarts those that die.
+"""Keeps a testbed's daemons running: starts missing daemons, and restarts those that die.
 
 Usage: supervise.py FOLDER
 
 Reads FOLDER/daemons.json, a list of {"name", "command", "pid_file"}. Without a pid_file, the command is the daemon.
-With one, the command returns once the daemon is ready and has written its PID there. FOLDER/NAME.log contains the
-daemon's output.
+With a pid_file, the command returns once the daemon is ready and has written its PID there. FOLDER/NAME.log contains
+the daemon's output.
 
 Writes FOLDER/processes.json after every change: a list of {"name", "pid", "started", "restarts"}, the supervisor first.
 "started" is the kernel's start time of the process (field 22 of /proc/PID/stat); it distinguishes the process from a
 later one with the same PID.
 
-The first restart of a daemon is immediate. Later ones follow after a pause that doubles each time, until the daemon has
-run for 30 s. A new supervisor takes over the daemons of an earlier one. On SIGTERM, or if its folder is removed, it
-finishes a start in progress and exits without stopping the daemons.
+A daemon's first restart is immediate. Later restarts follow after a pause that doubles each time, until the daemon has
+run for 30 s. A new supervisor takes over an earlier one's daemons. On SIGTERM, or if its folder is removed, the
+supervisor finishes a start in progress and exits without stopping the daemons.
 """
 import json
 import os
@@ -28,7 +28,7 @@ FIRST_PAUSE_S = 0.5
 MAX_PAUSE_S = 10.0
 HEALTHY_S = 30.0
 START_S = 60.0  # timeout for a command to start its daemon and return
-STATE, STARTED = 0, 19  # indexes of the fields after the name in /proc/PID/stat
+STATE, STARTED = 0, 19  # indexes of two fields after the name in /proc/PID/stat
 
 
 def started(pid):
@@ -46,13 +46,13 @@ class Daemon:
         self.command = command
         self.folder = folder
         self.pid_file = folder / pid_file if pid_file else None
-        self.child = None  # set if this supervisor started it directly and must reap it
+        self.child = None  # set if this supervisor started the daemon directly and must reap it
         self.pid = self.started = None
         self.restarts = 0
         self.began = self.pause = self.due = 0.0
 
     def take_over(self, noted):
-        """Adopts a running daemon, found by an earlier supervisor's note or by its PID file."""
+        """Adopts a running daemon, identified by an earlier supervisor's entry in processes.json or by its PID file."""
         if noted and started(noted["pid"]) == noted["started"]:
             self.restarts = noted["restarts"]
             self._is(noted["pid"])
@@ -70,7 +70,7 @@ class Daemon:
         return self.started is not None and started(self.pid) == self.started
 
     def has_ended(self):
-        """Schedules the restart."""
+        """Records the daemon's end, and schedules its restart."""
         if time.monotonic() - self.began > HEALTHY_S:
             self.pause = 0.0
         self.due = time.monotonic() + self.pause
@@ -138,7 +138,7 @@ class Supervisor:
             fresh.replace(self.report)
         except FileNotFoundError:
             self.ended = True
-        except OSError as error:  # for example a full disk: keeps supervising
+        except OSError as error:  # for example a full disk; supervision continues
             self.print_line(f"can't write the list of processes: {error}")
 
     @staticmethod

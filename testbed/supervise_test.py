@@ -22,7 +22,7 @@ class SuperviseTest(unittest.TestCase):
         self.addCleanup(self.end_all)
 
     def end_all(self):
-        """Kills the supervisor first, because it is the first in the list: it would restart the others."""
+        """Kills all processes. The supervisor is first in the list, so it dies before it can restart the others."""
         for each in self.noted():
             if each["pid"] and self.runs(each):
                 os.kill(each["pid"], signal.SIGKILL)

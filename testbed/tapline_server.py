@@ -22,7 +22,7 @@ def get(url):
 
 
 def until(awaited, condition, min_s=0.0):
-  """Waits for a condition, for at least min_s seconds."""
+  """Waits for a condition, at least min_s seconds."""
   begin = time.time()
   while time.time() < begin + min_s or not condition():
     if time.time() > begin + MAX_SECONDS + min_s:
@@ -55,7 +55,7 @@ class Server:
     return json.loads(get(f"{URL}/api/v1/queries/{query}"))
 
   def stop(self, query):
-    """Stops a query and returns all its rows and its totals."""
+    """Stops a query. Returns all its rows and its totals."""
     urllib.request.urlopen(urllib.request.Request(f"{URL}/api/v1/queries/{query}", method="DELETE"), timeout=30).close()
     until(f"query {query} has ended", lambda: self.query(query)["state"] == "stopped")
     rows, after = [], ""
@@ -80,7 +80,7 @@ class Client:
          address, "--rate", str(rate), *patterns], stdout=subprocess.PIPE, text=True)
 
   def end(self):
-    """Stops the load and returns its number of requests by pattern. Raises Wrong unless all were answered with 200."""
+    """Stops the load. Returns the number of requests by pattern. Raises Wrong unless all were answered with 200."""
     self._process.send_signal(signal.SIGTERM)
     printed, _ = self._process.communicate(timeout=60)
     if self._process.returncode != 0:

@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Kind of client -> tshark's stream numbers of the connections in the large capture.
+# {kind of client: tshark's stream numbers of the connections in the large capture}
 HTTP_STREAMS = {
     "no request": [0], "pipelined": [17], "ab, HTTP/1.0 with Host": [18], "split in small segments": [138],
     "methods": [413], "post": [735], "chunked post": [1031], "100-continue": [1263], "errors": [1493],
@@ -26,7 +26,7 @@ HTTP_STREAMS = {
 TCP_STREAMS = {
     "echo": [0, 1, 3], "bulk": [27], "onebyte": [65], "rst": [22, 16], "halfclose": [86], "zerowin": [2],
     "keepalive": [18], "refused": [10, 53], "dropped": [7, 25]}
-# Capture -> stream numbers of one or two ordinary connections.
+# {capture: stream numbers of one or two ordinary connections}
 PROTOCOL_STREAMS = {"memcached_mix": [89], "mysql_mix": [59, 87], "redis_mix": [107], "h2c": [4]}
 FIELDS = ("tcp.stream", "frame.time_epoch", "ip.src", "tcp.srcport", "ip.dst", "tcp.dstport", "tcp.flags", "frame.len")
 FIN, SYN, RST, ACK = 1, 2, 4, 16
@@ -50,7 +50,7 @@ def tshark(*arguments):
 
 
 def cut(folder, source, streams, name, scratch):
-  """Writes NAME.pcap.zst; returns kind and packets (dictionaries of FIELDS) of each connection."""
+  """Writes NAME.pcap.zst. Returns each connection's kind and packets (dictionaries of FIELDS)."""
   kinds = {str(number): kind for kind, numbers in streams.items() for number in numbers}
   large, small = scratch / "large.pcap", scratch / "small.pcap"
   unpack(folder / f"{source}.pcap.zst", large)
@@ -74,7 +74,7 @@ def to_ns(text):
 
 
 def life(packets):
-  """Returns endpoints, outcome, times and size of a connection, derived from its packets."""
+  """Returns a connection's endpoints, outcome, times and size, derived from its packets."""
   fins, end_ns, outcome, answered = set(), None, None, False
   for packet in packets:
     flags, sender = int(packet["tcp.flags"], 16), packet["tcp.srcport"]
@@ -93,7 +93,8 @@ def life(packets):
 
 
 def during(connection, packets, time_s):
-  """Returns True if a logged time falls within the connection. The port alone does not identify it: ports are reused."""
+  """Returns True if a logged time falls within the connection. The port alone does not identify a connection, since
+  ports are reused."""
   return connection["syn_ns"] / 1e9 - 0.1 <= time_s <= to_ns(packets[-1]["frame.time_epoch"]) / 1e9 + 0.1
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes datagrams_small.pcap.zst: DNS against dnsmasq over UDP and TCP, pings, and datagrams to a closed port, all on the loopback interface.
+"""Makes datagrams_small.pcap.zst: DNS with dnsmasq over UDP and TCP, pings, and datagrams to a closed port, all on the loopback interface.
 
 Needs root, dnsmasq, ping and tcpdump. datagrams_small.jsonl has a line for each response that the clients received.
 """
@@ -45,7 +45,7 @@ def one_by_one(count):
 
 
 def many_at_once(count, window):
-    """Keeps several questions open on one socket, like a resolver."""
+    """Keeps several questions open on one socket, as a resolver does."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.connect(SERVER)
         waiting, sent = {}, 0

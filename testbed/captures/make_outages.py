@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Writes outage_dns_small and outage_mysql_small (.pcap.zst, .jsonl): a resolver whose upstream is dead, a database that stops.
+"""Writes outage_dns_small and outage_mysql_small (.pcap.zst, .jsonl): a resolver whose upstream is dead, and a database that stops.
 
 Needs root, dnsmasq, mariadb-server, python3-pymysql, tcpdump and zstd. Runs in a separate network namespace and leaves nothing behind.
-Each line of a .jsonl file is a question or statement in the server's own log.
+Each line of a .jsonl file is a question or statement from the server's own log.
 """
 
 import contextlib
@@ -79,7 +79,7 @@ def resolver(folder):
         "--pid-file", "--log-queries", "--log-facility=" + str(log), "--listen-address=" + RESOLVER[0],
         "--address=/shop.test/192.0.2.7", "--server=%s#%d" % DEAD_UPSTREAM,
     ]  # fmt: skip
-    # The upstream's socket is open but never read: a closed port would make the kernel answer with ICMP errors.
+    # The upstream's socket is open but never read: for a closed port, the kernel would send ICMP errors.
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as upstream, running(command):
         upstream.bind(DEAD_UPSTREAM)
         wait_until(log.exists)

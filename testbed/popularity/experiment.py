@@ -24,11 +24,11 @@ LOADS = ("PARSE http_get FROM proxy TO web1:80, web2:80, web3:80 LIMIT 1h SAMPLE
 WEBS = {"10.30.0.11": "web1", "10.30.0.12": "web2", "10.30.0.13": "web3"}
 PROXY = "10.30.0.10"
 HOT_FIRST, HOT_PAGES = 501, 10
-SETTLED_S = 4  # minimum time for which three servers share the load
+SETTLED_S = 4  # minimum time during which three servers share the load
 
 
 class Updater:
-  """Runs tapline replicate and records its changes: (time, servers, pages, reason)."""
+  """Runs tapline replicate, and records its changes: (time, servers, pages, reason)."""
 
   def __init__(self, query):
     self.changes = []
@@ -78,7 +78,7 @@ def logged():
 
 
 def counted(rows):
-  """Returns Tapline's counts of requests by server and second: {web: {second: requests}}."""
+  """Returns Tapline's request counts by server and second: {web: {second: requests}}."""
   counts = {web: {} for web in WEBS.values()}
   for row in rows:
     counts[WEBS[row["key"]["dst_ip"]]][row["window_start_ns"] // 10**9] = row["value"]
@@ -126,7 +126,7 @@ def experiment(options):
 
 
 def check_balance(times, changes, counts):
-  """Checks that the second and third servers get equal shares of the hot pages' requests while three are in use."""
+  """Checks that the second and third servers get equal shares of the requests for hot pages while three are in use."""
   three = next(when for when, servers, _, _ in changes if servers == 3)
   web1, web2, web3 = (sum(seconds.get(s, 0) for s in range(int(three) + 1, int(times.after))) for seconds in counts.values())
   if abs(web2 - web3) > 0.1 * web2 or not web2 < web1 < 3 * web2:
@@ -134,7 +134,7 @@ def check_balance(times, changes, counts):
 
 
 def table(times, changes, counts):
-  """Formats the requests per second of each server between consecutive events."""
+  """Formats each server's requests per second between consecutive events."""
   servers = [(times.begin, 1)] + [(change[0], change[1]) for change in changes]
   bounds = sorted([when for when, _ in servers] + [times.hot, times.after, times.end])
   lines = [f"{'seconds':>12}  {'load':<5}  {'servers':>7}  {'web1':>6}  {'web2':>6}  {'web3':>6}   requests/s"]

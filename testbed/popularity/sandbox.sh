@@ -1,5 +1,6 @@
 #!/bin/bash
-# The part of run inside the namespaces: sets up network and servers, then runs experiment.py. Not for direct use.
+# The part of run that is inside the namespaces: sets up the network and servers, then runs experiment.py. Not for
+# direct use.
 set -euo pipefail
 
 fail() {

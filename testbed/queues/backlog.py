@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""Polls the backlog of devices' root qdiscs until SIGTERM, through netlink, every millisecond.
+"""Polls the backlog of devices' root qdiscs every millisecond until SIGTERM, through netlink.
 
   backlog.py KIND DEVICE...
 
-Prints lines of the time in ns before and after each poll, the backlog in bytes between these times, and the device.
+Prints a line for each poll: the time in ns before and after it, the backlog in bytes between these times, and the
+device.
 """
 import signal
 import socket
@@ -23,7 +24,7 @@ QDISC = struct.Struct("=BxxxiIII")
 
 
 def attributes(data):
-  """Returns the attributes of a netlink message by their type."""
+  """Returns a netlink message's attributes by type."""
   result, offset = {}, 0
   while offset + 4 <= len(data):
     size, kind = struct.unpack_from("=HH", data, offset)
@@ -33,7 +34,7 @@ def attributes(data):
 
 
 class Qdisc:
-  """The root qdisc of a device. Raises OSError if the kernel refuses."""
+  """A device's root qdisc. Raises OSError if the kernel refuses."""
 
   def __init__(self, device, kind):
     self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
@@ -44,7 +45,7 @@ class Qdisc:
     self._kind = kind.encode() + b"\0"
 
   def backlog(self):
-    """Returns its length in bytes."""
+    """Returns the queue's length in bytes."""
     self._socket.send(self._request)
     answer = self._socket.recv(65536)
     kind = HEADER.unpack_from(answer)[1]

@@ -1,4 +1,5 @@
-"""Diagnoses throughput tests that overlap at a border router of low mean load (ConQuest, section 6), with a server and its taps."""
+"""Diagnoses throughput tests that overlap at a border router with a low mean load (ConQuest, section 6), with a server and its
+taps."""
 import json
 import subprocess
 import time
@@ -13,13 +14,13 @@ INPUTS = ("--tap", f"{QUEUE}:arrivals=to-source", "--tap", f"{QUEUE}:departures=
 TESTS, FIRST_TEST, FIRST_OTHER = 5, 6001, 5001
 OTHERS, OTHER_MBIT = 20, 0.1
 TEST_MBIT = 1.6  # mean rate of each test
-OUT_OF_ORDER = 2  # packets that may count as lost, since several cores stamped them out of order
+OUT_OF_ORDER = 2  # packets that may count as lost because several cores timestamped them out of order
 TIMEOUT_S = 10
-MAIN_SHARE = 0.05  # smallest share of a main culprit
+MAIN_SHARE = 0.05  # minimum share of a main culprit
 
 
 def flows(seconds):
-  """Returns five tests, each every ten seconds, that start within 0.2 s, and 20 flows of few small datagrams."""
+  """Returns five tests, which run every ten seconds and start within 0.2 s, and 20 flows of few small datagrams."""
   every_s = min(10, seconds)
   tests = [{"protocol": "tcp", "port": FIRST_TEST + i, "bytes": int(TEST_MBIT * 1e6 / 8 * every_s), "every_s": every_s,
             "phase_s": 0.5 + 0.05 * i} for i in range(TESTS)]
@@ -67,7 +68,7 @@ def measure(seconds):
 def summary(report, counters, copies_lost, seconds):
   """Returns the main culprits and the victims by their ports, and the counters of both sides."""
   worst = max(report["bursts"], key=lambda burst: burst["victims"], default={"culprits": [], "victim_flows": []})
-  full = [burst for burst in report["bursts"] if burst["peak_bytes"] >= lab.LIMIT_BYTES / 2]  # A stalled CPU may delay small flows.
+  full = [burst for burst in report["bursts"] if burst["peak_bytes"] >= lab.LIMIT_BYTES / 2]  # a stalled CPU may delay small flows
   culprits = {port_of(flow) for burst in full for flow in burst["culprits"] if flow["share"] >= MAIN_SHARE}
   return {"load_percent": 100 * counters["bytes"] / (lab.RATE_BYTES_PER_S * seconds), "bursts": len(report["bursts"]),
           "longest_ms": max((burst["delay_ns"] for burst in report["bursts"]), default=0) / 1e6,

@@ -1,11 +1,12 @@
-"""Measures precision and recall for packets of flows that contribute to the queue: the exact answer, and the sketch (ConQuest's Figure 13)."""
+"""Measures precision and recall for packets of flows that contribute to the queue: of the exact answer, and of the sketch (ConQuest's Figure
+13)."""
 import lab
 import truth
 from pcap_file import packets_of
 from programs import Wrong
 from plot import Chart
 
-# Section 6.3: ten steady flows and three with periodic bursts, at a hundredth of the rates.
+# Section 6.3: ten steady flows and three with periodic bursts, at a hundredth of the paper's rates.
 STEADY_MBIT = (0.1, 0.2, 0.35, 0.65, 1.2, 2.2, 4, 7.5, 14, 26)
 BURSTS = ((20_000, 0.023), (100_000, 0.097), (400_000, 0.311))
 SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
@@ -14,7 +15,7 @@ REQUIRED = 0.99
 
 
 def steady(port, mbit):
-  """Returns a flow of datagrams at equal intervals; slow flows send small ones."""
+  """Returns a flow of datagrams at equal intervals; slow flows send small datagrams."""
   size = 200 if mbit < 1 else 1400
   return {"protocol": "udp", "port": port, "bytes": size, "size": size, "every_s": size * 8 / (mbit * 1e6), "phase_s": 0.001 * (port % 10)}
 
@@ -25,7 +26,7 @@ FLOWS = [steady(5001 + i, mbit) for i, mbit in enumerate(STEADY_MBIT)] + [
 
 
 def score(pairs, key, share):
-  """Returns precision and recall of an answer over pairs (row, truth)."""
+  """Returns an answer's precision and recall over pairs (row, truth)."""
   hits = alarms = contributing = 0
   for row, true in pairs:
     reported = row[key] > 0 and row[key] >= share * row["queue_bytes"]
@@ -37,7 +38,8 @@ def score(pairs, key, share):
 
 
 def pairs_of(files, rows, totals):
-  """Returns (row, truth) of packets that waited for at least an eighth of the longest wait. Raises Wrong if they don't correspond."""
+  """Returns (row, truth) of packets that waited for at least an eighth of the longest wait. Raises Wrong if rows and truth don't
+  correspond."""
   left, _ = truth.matched(packets_of(files["arrivals"]), packets_of(files["departures"]))
   left.sort(key=lambda packet: packet[2])
   evaluated = truth.evaluate(left)
@@ -51,7 +53,7 @@ def pairs_of(files, rows, totals):
 
 
 def run(seconds, folder, out):
-  """Sends and compares. Returns the results, and the requirements that they miss."""
+  """Sends the flows and compares. Returns the results, and the requirements that they miss."""
   files, _, counters = lab.captured(FLOWS, seconds, folder)
   rows, totals = lab.passages(files)
   pairs = pairs_of(files, rows, totals)

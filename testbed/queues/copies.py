@@ -30,7 +30,7 @@ Copy = collections.namedtuple("Copy", "time_ns size key flow source frame")
 
 
 def copies_of(path):
-  """Returns the copies in a capture by mark: lists of arrivals and of departures."""
+  """Returns the copies in a capture, by mark: lists of arrivals and of departures."""
   queues = collections.defaultdict(lambda: ([], []))
   for time_ns, size, frame in packets_of(path):
     if frame[:4] != MARK or frame[ETHERNET + 9] != UDP:
@@ -44,10 +44,10 @@ def copies_of(path):
 
 
 def matched(arrivals, departures, link_bits_per_s):
-  """Returns (arrival, departure, time of departure) of each packet in order of departure.
+  """Returns (arrival, departure, departure time) of each packet, in order of departure.
 
-  The link sends one packet after another and never pauses, so a packet leaves when it has arrived and the link has sent
-  the one before it, and no later than its stamp. The taps' constant difference is subtracted."""
+  The link sends one packet after another and never pauses. So a packet leaves once it has arrived and the link has sent
+  the previous packet, but no later than its timestamp. The taps' constant offset is subtracted."""
   waiting = collections.defaultdict(collections.deque)
   for copy in arrivals:
     waiting[copy.key].append(copy)
@@ -62,7 +62,7 @@ def matched(arrivals, departures, link_bits_per_s):
 
 
 def passages(arrivals, departures, link_bits_per_s):
-  """Returns the rows and the totals of queue_passages."""
+  """Returns the rows and the totals that queue_passages prints."""
   with tempfile.TemporaryDirectory() as folder:
     files = {side: pathlib.Path(folder) / side for side in ("arrivals", "departures")}
     for side, copies in (("arrivals", arrivals), ("departures", departures)):
@@ -76,14 +76,16 @@ def is_short(poll):
 
 
 def errors(rows, polls):
-  """Returns, for each poll that saw packets or at which the rows show some, its bytes and the error of the rows' contents."""
+  """Returns, for each poll that saw packets or at which the rows show some, its bytes and the error of the contents that the
+  rows show."""
   contents = depth.Depth(rows)
   return [(poll[2], error) for poll, error in zip(polls, depth.errors(rows, polls))
           if poll[2] > 0 or contents.between(*poll[:2])[1] > 0]
 
 
 def onsets(pairs, delay_ns, share):
-  """Returns the source and time of each departure by which the condition began to be true, if it was true for LASTING_NS.
+  """Returns the source and time of each departure with which the condition became true, provided that it stayed true for
+  LASTING_NS.
 
   Evaluates definition 3.1 independently of the parsers.
   """

@@ -7,7 +7,7 @@ from copies import EPISODE_NS, Copy, errors, matched, onsets
 SIZE = 1000
 SERVICE_NS = 1_000_000
 LINK = 8_000_000  # bits per second
-LATE_NS = 50_000  # constant difference of the taps
+LATE_NS = 50_000  # constant offset of the taps
 
 
 def row(arrival_ns, departure_ns):
@@ -15,7 +15,7 @@ def row(arrival_ns, departure_ns):
 
 
 def crossing(arrivals, flow=b"f"):
-  """Packets that arrive at these times, and leave one after another."""
+  """Returns packets that arrive at these times, and leave one after another."""
   before, after, free_ns = [], [], 0
   for number, time_ns in enumerate(arrivals):
     free_ns = max(free_ns, time_ns) + SERVICE_NS

@@ -1,4 +1,4 @@
-"""Compares the queue's depth and drops, as the taps show them, with those of the kernel (ConQuest's Figure 14)."""
+"""Compares the queue's depth and drops, as the taps show them, with the kernel's (ConQuest's Figure 14)."""
 import bisect
 import itertools
 import statistics
@@ -6,7 +6,7 @@ import statistics
 import lab
 from plot import Chart
 
-# Bursts of eight connections and three flows of datagrams, which exceed the queue together.
+# Bursts from eight connections and three flows of datagrams, which together exceed the queue.
 FLOWS = [{"protocol": "tcp", "port": 5001 + i, "bytes": 150_000, "every_s": 0.25, "phase_s": 0.03 * i} for i in range(8)] + [
     {"protocol": "udp", "port": 6001 + i, "bytes": size, "every_s": every_s, "phase_s": 0.05 * i, "size": 1400}
     for i, (size, every_s) in enumerate(((150_000, 0.097), (300_000, 0.311), (450_000, 0.503)))]
@@ -22,14 +22,14 @@ class Depth:
     self._depths = [0, *itertools.accumulate(change for _, change in changes)]
 
   def between(self, begin_ns, end_ns):
-    """Returns the least and the greatest depth of the time."""
+    """Returns the minimum and maximum depth in this time."""
     first, last = bisect.bisect_right(self._times, begin_ns), bisect.bisect_right(self._times, end_ns)
     depths = self._depths[first:last + 1]
     return min(depths), max(depths)
 
 
 def errors(rows, polls):
-  """Returns, for each poll, by how many bytes the kernel's backlog was outside of the depths during the poll."""
+  """Returns, for each poll, by how many bytes the kernel's backlog was outside the range of depths during the poll."""
   depth = Depth(rows)
   result = []
   for before_ns, after_ns, backlog in polls:
@@ -43,7 +43,8 @@ def percentile(values, percent):
 
 
 def drawn(rows, polls):
-  """Returns (ms, delay from taps in ms) for one packet per ms, and (ms, backlog / rate in ms), both for the middle second."""
+  """Returns (ms, delay from the taps in ms) for one packet per ms, and (ms, backlog / rate in ms), both for the middle
+  second."""
   begin_ns = (polls[0][0] + polls[-1][0] - DRAWN_NS) // 2
   delays = sorted(((row["arrival_ns"] - begin_ns) / 1e6, (row["departure_ns"] - row["arrival_ns"]) / 1e6) for row in rows
                   if 0 <= row["arrival_ns"] - begin_ns < DRAWN_NS)
@@ -63,7 +64,7 @@ def draw(rows, polls, folder):
 
 
 def run(seconds, folder, out):
-  """Sends and compares. Returns the results, and the requirements that they miss."""
+  """Sends the flows and compares. Returns the results, and the requirements that they miss."""
   files, polls, counters = lab.captured(FLOWS, seconds, folder)
   rows, totals = lab.passages(files)
   sums = {key: sum(tuple_row[key] for tuple_row in lab.tuples(files, "queue_depth"))

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Runs the parts of the experiment in the namespaces of sandbox.sh, and reports: see run."""
+"""Runs the parts of the experiment in the namespaces of sandbox.sh, and reports the results (see run)."""
 import pathlib
 import sys
 

@@ -11,8 +11,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 RATE_BYTES_PER_S = 100_000_000 // 8
 LIMIT_BYTES = 500_000
 SOURCE, TARGET = "10.41.0.2", "10.41.0.3"
-DEVICE = "to-target"  # its queue is the one that is measured
-FRAME_BYTES = 1514  # largest
+DEVICE = "to-target"  # its queue is measured
+FRAME_BYTES = 1514  # maximum size
 
 
 def receiver():
@@ -26,7 +26,8 @@ def send(flows, seconds):
 
 
 def captured(flows, seconds, folder):
-  """Sends the flows. Returns both captures, the polls (before ns, after ns, backlog) and the growth of the queue's counters."""
+  """Sends the flows. Returns both captures, the polls (before ns, after ns, backlog) and the increase of the queue's
+  counters."""
   folder.mkdir(exist_ok=True)
   files = {side: folder / f"{side}.pcap" for side in ("arrivals", "departures")}
   polls = folder / "polls.txt"
@@ -47,9 +48,9 @@ def captured(flows, seconds, folder):
 
 
 def passages(files, link_bits_per_s=0):
-  """Returns what each departure found in the queue, as rows of queue_passages, and its totals.
+  """Returns the rows that queue_passages prints, which show the queue that each departing packet found, and the totals.
 
-  With the speed of the link, departures that were stamped too late are corrected."""
+  If the link's speed is given, departures that were timestamped too late are corrected."""
   command = [programs.BUILD / "queue_passages", "--link", str(link_bits_per_s), files["arrivals"], files["departures"]]
   run = subprocess.run(command, capture_output=True, text=True, check=False)
   if run.returncode != 0:

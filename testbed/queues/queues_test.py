@@ -22,7 +22,7 @@ def row(arrival_ns, departure_ns, size):
 
 class EvaluatorsTest(unittest.TestCase):
   def test_a_packet_finds_those_that_left_since_its_arrival(self):
-    # Flow 1 leaves at 10, 20 and 40, flow 2 at 30. The last one arrived when the first had left.
+    # Flow 1 leaves at 10, 20 and 40, flow 2 at 30. The last packet arrived after the first one had left.
     left = [(1, 0, 10, 100), (1, 5, 20, 200), (2, 6, 30, 400), (1, 15, 40, 800)]
     rows = truth.evaluate(left)
     self.assertEqual([(row.queue_bytes, row.own_bytes) for row in rows], [(0, 0), (100, 100), (300, 0), (600, 200)])
@@ -66,7 +66,7 @@ class ArgumentsTest(unittest.TestCase):
 
 
 class KernelTest(NetworkTest):
-  """Runs the parts. The programs compare the results with the kernel's counters and with the naive evaluator."""
+  """Runs the parts, which compare the results with the kernel's counters and with the naive evaluator."""
 
   def run_part(self, part, seconds):
     with tempfile.TemporaryDirectory() as folder:

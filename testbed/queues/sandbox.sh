@@ -1,5 +1,5 @@
 #!/bin/bash
-# The part of run inside the namespaces: sets up the network, then runs experiment.py. Not for direct use.
+# The part of run that is inside the namespaces: sets up the network, then runs experiment.py. Not for direct use.
 #
 #   source eth0 ──▶ to-source  bridge  to-target ──▶ eth0 target
 #          back  ◀─────────── responses ──────────── back
@@ -18,11 +18,11 @@ address[target]=10.41.0.3
 add_switch
 add_host source 1
 add_host target 2
-# Address resolution would add frames to the queue that the captures leave out.
+# Address resolution would add frames to the queue that the captures omit.
 ip -n source neighbour replace "${address[target]}" lladdr 02:00:00:00:00:02 dev eth0 nud permanent
 tc qdisc add dev to-target root tbf rate 100mbit burst 5kb limit 500000
 
-# Responses return over another link, so that each side of the queue shows one direction, as a tap of a fibre does.
+# Responses return over another link, so each side of the queue shows one direction, as a tap on a fibre does.
 ip link add back address 02:00:00:00:00:03 netns source type veth peer name back netns target
 for host in source target; do
   on "$host" ethtool -K back tx off tso off gso off gro off >/dev/null

@@ -1,14 +1,15 @@
-"""Determines from two captures what each packet found in the queue, packet by packet. It shares no code with Tapline."""
+"""Determines from two captures the queue that each packet found, packet by packet. Shares no code with Tapline."""
 import collections
 import struct
 from dataclasses import dataclass
 
-REORDERING_NS = 1_000_000  # maximum difference of a tap from the order of the queue that Tapline permits
+REORDERING_NS = 1_000_000  # maximum difference between a tap's order and the queue's that Tapline permits
 
 
 @dataclass(frozen=True)
 class Passed:
-  """A packet that left. Times are in ns. It found queue_bytes in the queue, own_bytes among them of its flow."""
+  """A packet that left. Times are in ns. When it arrived, the queue had queue_bytes, own_bytes of them from its own
+  flow."""
   flow: int  # source port
   arrival_ns: int
   departure_ns: int
@@ -16,12 +17,13 @@ class Passed:
   own_bytes: int
 
   def contributes(self, share):
-    """Returns True if its flow had this share of the queue that it found."""
+    """Returns True if the packet's flow had this share of the queue that the packet found."""
     return self.queue_bytes > 0 and self.own_bytes >= share * self.queue_bytes
 
 
 def matched(arrivals, departures):
-  """Returns (flow, arrival, departure, bytes) of the packets that left, in order, and the number that never left.
+  """Returns (flow, arrival, departure, bytes) of the packets that left, in order, and the number of packets that never
+  left.
 
   Equal packets match first in, first out. Raises ValueError for a departure that never arrived."""
   waiting = collections.defaultdict(collections.deque)
@@ -36,7 +38,8 @@ def matched(arrivals, departures):
 
 
 def out_of_order(left):
-  """Counts the packets that arrived more than REORDERING_NS before one that left earlier: several cores stamp and forward."""
+  """Counts the packets that arrived more than REORDERING_NS before one that left earlier: several cores timestamp and forward
+  packets."""
   latest_ns = count = 0
   for _, arrival_ns, _, _ in left:
     count += arrival_ns < latest_ns - REORDERING_NS
@@ -45,7 +48,7 @@ def out_of_order(left):
 
 
 def evaluate(left):
-  """Returns a Passed for each packet: it found the packets that left before it, but not before it arrived (definition 3.1)."""
+  """Returns a Passed for each packet. It found the packets that left before it, but not before it arrived (definition 3.1)."""
   result = []
   for i, (flow, arrival_ns, departure_ns, _) in enumerate(left):
     queue_bytes = own_bytes = 0

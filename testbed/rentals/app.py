@@ -26,7 +26,7 @@ OVERDUE = ("SELECT c.name, COUNT(*), SUM(f.rate) AS owed FROM rental r JOIN film
 
 
 class Database:
-  """Runs the statements of one page over one connection, which it opens for the first of them."""
+  """Runs the statements of one page over one connection, which is opened for the first statement."""
 
   def __init__(self, address):
     self._address, self._connection, self.statements = address, None, 0
@@ -66,7 +66,8 @@ def overdue(database):
 
 
 def overdue_bug(database):
-  """Is overdue() with a misspelt variable: it never queries the database, but its page still loads."""
+  """Does the same as overdue(), but with a misspelt variable: it never queries the database, although its page
+  loads."""
   report = ""
   reprot = OVERDUE  # noqa: F841
   return database.rows(report) if report else []
@@ -97,7 +98,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
       connection.close()
     line = json.dumps({"page": re.sub(r"\d+", "{id}", self.path), "statements": connection.statements,
                        "duration_ms": round(1e3 * (time.monotonic() - start), 3)})
-    os.write(sys.stdout.fileno(), f"{line}\n".encode())  # one write: threads share the file
+    os.write(sys.stdout.fileno(), f"{line}\n".encode())  # one write, since threads share the file
 
   def _answer(self, status, rows):
     body = "<!doctype html><title>Rentals</title>\n" + "".join(

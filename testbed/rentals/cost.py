@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Measures the cost of monitoring as the queries per second of MariaDB under mariadb-slap.
+"""Measures the cost of monitoring as MariaDB's queries per second under mariadb-slap.
 
 Each round measures Tapline, the general log, the slow log at 0 s, and none of them, in rotating order. The database and
-its client share one core. Tapline runs on another core, like a separate host, but its packets are copied on the
+its client share one core. Tapline runs on another core, as on a separate host, but its packets are copied on the
 database's core. Logs are in memory. Runs inside the namespaces of sandbox.sh.
 """
 import argparse
@@ -30,7 +30,7 @@ def sql(statement):
 
 
 def switch(mode):
-  """Selects the log for new connections and empties the log files."""
+  """Selects the log for new connections, and empties the log files."""
   sql(f"SET GLOBAL long_query_time = 0; SET GLOBAL slow_query_log = {int(mode == 'slow log')};"
       f" SET GLOBAL general_log = {int(mode == 'general log')}")
   for log in pathlib.Path("db").glob("*.log"):
@@ -75,7 +75,7 @@ def main():
   figures = {mode: [] for mode in MODES}
   try:
     server = Server(prefix=("taskset", "-c", TAPLINE_CORE))
-    for mode in MODES:  # warms caches and JIT compilers
+    for mode in MODES:  # to warm up caches and JIT compilers
       measure(mode, server, pid)
     for round_number in range(options.rounds):
       for turn in range(len(MODES)):

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Reproduces Figures 12 to 15: queries pages under load, plots the rows, and compares them with the logs.
+"""Reproduces Figures 12 to 15: runs queries on pages under load, plots the rows, and compares them with the logs.
 
 Runs inside the namespaces created by sandbox.sh, in its working folder. Exit code 1 if a check fails.
 """
@@ -28,7 +28,7 @@ MIN_NS = 1000  # start of the logarithmic axis
 
 
 def by_key(rows, field):
-  """Returns the last row of each key, which covers the whole query."""
+  """Returns each key's last row, which covers the whole query."""
   return {row["key"][field]: row for row in rows}
 
 
@@ -63,26 +63,26 @@ def experiment(seconds):
   results = [server.stop(query) for query in queries]
   server.end()
   tiers, pages, statements = (by_key(results[i][0], field) for i, field in enumerate(("dst_ip", "url", "statement")))
-  statements.pop("", None)  # commands without a statement: login and quit
+  statements.pop("", None)  # commands without a statement, such as login and quit
   check(requested, log, pages, statements, [totals["dropped"] for _, totals in results])
   return tiers, pages, statements, min(results[3][0], key=lambda row: row["value"])["key"]["url"]
 
 
 def lower(bound):
-  """Returns the histogram bound before this one; there are two per octave."""
+  """Returns the previous histogram bound; there are two bounds per octave."""
   if bound <= 4:
     return bound - 1
   return bound * 3 // 4 if bound & (bound - 1) == 0 else bound * 2 // 3
 
 
 def bars(histogram):
-  """Returns (low, high, count) of each bar, bounds in ms."""
+  """Returns (low, high, count) of each bar, with bounds in ms."""
   return [(max(lower(bar["le"]), MIN_NS) / NS_PER_MS, max(bar["le"], MIN_NS) / NS_PER_MS, bar["count"])
           for bar in histogram]
 
 
 def cdf(histogram):
-  """Returns points (ms, share of the values up to it)."""
+  """Returns points (ms, share of the values up to this)."""
   total, seen = sum(bar["count"] for bar in histogram), 0
   points = [(max(lower(histogram[0]["le"]), MIN_NS) / NS_PER_MS, 0.0)]
   for bar in histogram:

@@ -39,7 +39,7 @@ def query_for(path):
 
 
 def render(rows):
-  """Renders a query's rows as a page in bytes; returns None for no rows."""
+  """Renders a query's rows as a page in bytes. Returns None if there are no rows."""
   if not rows:
     return None
   items = "".join("<p>" + "</p><p>".join(html.escape(str(column)) for column in row) + "</p>\n" for row in rows)
@@ -47,7 +47,7 @@ def render(rows):
 
 
 class Calls:
-  """Makes the calls of one page to the other tiers and records them for the log. Not thread-safe."""
+  """Makes one page's calls to the other tiers, and records them for the log. Not thread-safe."""
 
   def __init__(self, options):
     self._options = options
@@ -65,7 +65,7 @@ class Calls:
           return None, 0
         page = answer.read(int(head[3]))
         answer.readline()
-        answer.readline()  # END
+        answer.readline()  # the line END
         return page, int(head[2])
 
   def cache_set(self, key, page, made_s):
@@ -125,7 +125,7 @@ class Site:
     self._lock = threading.Lock()
 
   def preload(self):
-    """Fills the cache with every product. Random ages keep them from all becoming stale simultaneously."""
+    """Fills the cache with every product. Random ages keep the pages from becoming stale simultaneously."""
     ages_s = [self._rng.uniform(0, self._options.fresh_seconds) for _ in range(PRODUCTS)]
     with concurrent.futures.ThreadPoolExecutor(4) as several:
       list(several.map(self._preload, range(1, PRODUCTS + 1), ages_s))
@@ -135,7 +135,7 @@ class Site:
     calls.cache_set(self._key(path), calls.page_from_database(*query_for(path)), time.time() - age_s)
 
   def page(self, path, calls):
-    """Returns (page or None, cache result: "hit", "stale", "miss", or "none" without a lookup)."""
+    """Returns (page or None, cache result: "hit", "stale", "miss", or "none" without a look-up)."""
     query = query_for(path)
     if query is None:
       return None, "none"
@@ -154,7 +154,7 @@ class Site:
     return page
 
   def refresh_in_background(self, path):
-    """Regenerates a page in a thread, unless a refresh of it is running."""
+    """Regenerates a page in a thread, unless one is already refreshing it."""
     with self._lock:
       if path in self._refreshing:
         return

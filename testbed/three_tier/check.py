@@ -36,7 +36,7 @@ def read_log(name):
 
 
 def read_hosts():
-  """Returns address -> name from inventory.yaml, whose hosts have one address each."""
+  """Returns {address: name} from inventory.yaml, whose hosts have one address each."""
   hosts = {}
   for line in (HERE / "inventory.yaml").read_text(encoding="utf-8").splitlines():
     name, colon, addresses = line.strip().partition(": [")
@@ -54,7 +54,7 @@ def run_monitor(program):
 
 
 def connections_of(tuples):
-  """Returns flow ID -> {event: tuple}, and error messages for connections that have an event twice."""
+  """Returns {flow ID: {event: tuple}}, and error messages for connections that have an event twice."""
   flows, found = collections.defaultdict(dict), []
   for t in tuples:
     if t["event"] in flows[t["flow_id"]]:
@@ -64,7 +64,7 @@ def connections_of(tuples):
 
 
 def event_time_ns(t):
-  """Returns the time of the event, which for some events precedes the time at which it became certain."""
+  """Returns the event's time, which for some events precedes the time at which it became certain."""
   return t["time_ns"] - t["certain_after_ns"]
 
 

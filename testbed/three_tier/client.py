@@ -18,11 +18,11 @@ FAVICON_SHARE = 0.003
 
 
 class Pages:
-  """Draws URLs: Zipf with exponent 1 over the product pages, occasionally another page."""
+  """Draws URLs: mostly product pages, by Zipf's law with exponent 1, and occasionally another page."""
 
   def __init__(self, rng):
     self._rng = rng
-    # Popularity must not follow the product number: sorting by number would be mistaken for a ranking.
+    # Popularity must not follow the product number, since sorting by number would then be mistaken for a ranking.
     self._ids = rng.sample(range(1, PRODUCTS + 1), PRODUCTS)
     self._weights = list(itertools.accumulate(1 / rank for rank in range(1, PRODUCTS + 1)))
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Creates three_tier.pcap.zst, the servers' logs and summary.csv: see README.md. Needs root and Debian 12 packages.
 #
-# Everything runs in private namespaces (network, processes, mounts) with its files in memory. They belong to the
+# Everything runs in private namespaces (network, processes, mounts), with files in memory. The namespaces belong to the
 # process started below. When it ends, even if this script is killed, the kernel removes them.
 set -euo pipefail
 

@@ -1,7 +1,7 @@
 #!/bin/bash
-# The part of generate.sh inside the namespaces: network, servers, load, capture, results. Not for direct use: it relies
-# on private namespaces, whose end is its clean-up. Arguments: directory for the results, seconds of load, requests per
-# second.
+# The part of generate.sh that is inside the namespaces: network, servers, load, capture, results. Not for direct use:
+# it relies on the end of the private namespaces to clean up. Arguments: directory for the results, seconds of load,
+# requests per second.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

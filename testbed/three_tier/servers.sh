@@ -1,8 +1,8 @@
-# Functions that start the shop, sourced by sandbox.sh and shop.sh after ../namespaces.sh. They set $here to this
-# folder, run in $work, which contains all of the shop's files, and provide ${address[NAME]} and `on NAME COMMAND…` for
-# its six hosts.
+# Functions that start the shop, sourced by sandbox.sh and shop.sh after ../namespaces.sh. These scripts set $here to
+# this folder, run in $work, which contains all of the shop's files, and provide ${address[NAME]} and `on NAME COMMAND…`
+# for the shop's six hosts.
 
-# Rows that the database reads for a page, and seconds for which a cached page is fresh.
+# The number of rows that the database reads for a page, and the seconds for which a cached page is fresh.
 sales=46000
 fresh_seconds=12
 

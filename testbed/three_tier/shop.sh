@@ -1,8 +1,9 @@
 #!/bin/bash
-# Runs the shop on hosts of a running testbed (tapline testbed up), for queries over packets that switches mirror.
-# Needs root and Debian 12 packages. See README.md.
+# Runs the shop on hosts of a running testbed (tapline testbed up), for queries over packets that switches mirror. Needs
+# root and Debian 12 packages. See README.md.
 #
-# Its processes and files are in private namespaces, which the kernel removes when it ends, even if it is killed.
+# The shop's processes and files are in private namespaces, which the kernel removes when this script ends, even if it
+# is killed.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -58,9 +59,9 @@ fail() {
 
 . "$here/../namespaces.sh"
 . "$here/servers.sh"
-# Switches, servers and monitors share the host's cores, so the overhead of every page is larger than between plain
-# namespaces; the database reads more rows to keep the proportions. Within its fresh time, a page is requested as often
-# as at 52 requests/s.
+# Switches, servers and monitors share the host's cores, so every page has more overhead than between plain namespaces;
+# the database reads more rows to keep the proportions. While a page is fresh, it is requested as often as at 52
+# requests/s.
 sales=$sales_here
 fresh_seconds=$((12 * 52 / rate + 1))
 on() { local host=$1; shift; ip netns exec "$testbed-h-${place[$host]}" "$@"; }

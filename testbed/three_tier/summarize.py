@@ -26,11 +26,11 @@ FIN, SYN, RST, ACK = 1, 2, 4, 16
 
 @dataclasses.dataclass
 class Connection:
-  """A connection decoded by tshark. Times are in ns since the epoch; bytes count whole frames in both directions."""
+  """A connection as tshark decodes it. Times are in ns since the epoch; bytes count whole frames in both directions."""
   client: tuple = None
   server: tuple = None
   syn_ns: int = None
-  fin_ns: dict = dataclasses.field(default_factory=dict)  # sender -> time of its first FIN
+  fin_ns: dict = dataclasses.field(default_factory=dict)  # {sender: time of its first FIN}
   packets: int = 0
   bytes: int = 0
   requests: int = 0
@@ -78,7 +78,7 @@ def add_packet(connections, columns):
 
 
 def repeated_frames(pcap):
-  """Returns how many frames of a pcap file (nanoseconds, little endian) equal one less than 1 ms earlier."""
+  """Returns how many frames of a pcap file (nanoseconds, little endian) equal a frame less than 1 ms earlier."""
   seen, repeated = {}, 0
   with open(pcap, "rb") as file:
     if file.read(24)[:4] != b"\x4d\x3c\xb2\xa1":
@@ -97,13 +97,13 @@ def read_log(path):
 
 
 def read_hosts(path):
-  """Returns name -> address of an inventory whose hosts have one address each."""
+  """Returns {name: address} from an inventory whose hosts have one address each."""
   with open(path, encoding="utf-8") as file:
     return dict(re.findall(r"^  (\w+): \[([\d.]+)\]$", file.read(), re.MULTILINE))
 
 
 def ports_in_logs(hosts, nginx, apps):
-  """Returns (client address, server address) -> the client ports of their connections in the servers' logs."""
+  """Returns {(client address, server address): the client ports of their connections in the servers' logs}."""
   ports = collections.defaultdict(list)
   for line in nginx:
     ports[line["client"], hosts["proxy"]].append(line["client_port"])
@@ -117,7 +117,7 @@ def ports_in_logs(hosts, nginx, apps):
 
 
 def problems(connections, logged_ports, pcap):
-  """Returns the faults of the capture as a list of messages."""
+  """Returns the faults in the capture as a list of messages."""
   found = []
   if repeated := repeated_frames(pcap):
     found.append(f"{repeated} frames occur twice")
@@ -157,7 +157,8 @@ def table(connections, hosts):
 
 
 def missing_effects(rows):
-  """Prints the ratios of NetAlytics section 7.1; returns a message for each that this capture does not reproduce."""
+  """Prints the ratios of NetAlytics section 7.1. Returns a message for each one that this capture does not
+  reproduce."""
   by_tier, found = {row["tier"]: row for row in rows}, []
   for what, upper, lower, column, low, high in (
       ("connection time, proxy to app1 over proxy to app2", "proxy-app1", "proxy-app2", "mean_ms", 3, 5.5),

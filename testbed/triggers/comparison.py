@@ -1,4 +1,4 @@
-"""Compares the events of a monitor with the truth of a capture, and writes both."""
+"""Compares a monitor's events with the truth of a capture, and writes both."""
 import collections
 import math
 import statistics
@@ -11,11 +11,11 @@ from truth import MS
 
 @dataclass(frozen=True)
 class Comparison:
-  """The windows of one condition: those that met it (`met`) and those that have events, by (end in ns, group)."""
+  """One condition's windows, by (end in ns, group): those that met the condition (`met`) and those that have events."""
   condition: truth.Condition
   met: dict
   events: dict
-  repeated: int  # events of a window that has one already
+  repeated: int  # further events of a window that already has one
 
   def missing(self):
     return sorted(key for key, met in self.met.items() if met.sure and key not in self.events)
@@ -27,7 +27,8 @@ class Comparison:
     return sorted(self.met.keys() & self.events.keys())
 
   def wrong_values(self):
-    """Windows whose event has a wrong value. An event that did not wait for the window's end may have any value since the condition became true."""
+    """Returns the windows whose event has a wrong value. An event that did not wait for the window's end may have any value since the condition
+    became true."""
     return [key for key in self.common() if not self._has_right_value(self.met[key], self.events[key])]
 
   def _has_right_value(self, met, event):
@@ -38,25 +39,27 @@ class Comparison:
     return any(math.isclose(event["value"], value) for value in met.values)
 
   def wrong_times(self):
-    """Windows whose event was ready before the condition held, or after the window's end."""
+    """Returns the windows whose event was ready before the condition was true, or after the window's end."""
     return [key for key in self.common() if not self.met[key].true_ns <= self.events[key]["ready_ns"] <= key[0]]
 
   def uncertain(self):
     return [key for key, event in self.events.items() if not event["certain"] or event["incomplete"]]
 
   def onsets(self):
-    """Windows with events whose predecessor did not meet the condition. In other overlapping windows, no packet made the condition true."""
+    """Returns the windows with events whose predecessor did not meet the condition. In other overlapping windows, no packet made the
+    condition true."""
     overlapping = self.condition.window_ns > self.condition.every_ns
     return [(end_ns, group) for end_ns, group in self.common()
             if not overlapping or (end_ns - self.condition.every_ns, group) not in self.met]
 
   def delays_ms(self, name):
-    """Returns the delays from the packet that made the condition true to a time of the event: ready_ns (packet time) or received_ns (the client's)."""
+    """Returns the delays from the packet that made the condition true to one of the event's times: ready_ns (packet time) or received_ns (the
+    client's)."""
     return [(self.events[key][name] - self.met[key].true_ns) / MS for key in self.onsets()]
 
 
 def compare(items, conditions, events):
-  """Compares the events of each condition, whose number is that of the trigger."""
+  """Compares the events of each condition, whose number is its trigger's."""
   found = []
   for number, condition in enumerate(conditions):
     own = [event for event in events if event["trigger"] == number]
@@ -67,7 +70,7 @@ def compare(items, conditions, events):
 
 
 def summary(comparison):
-  """Returns the figures of a comparison for results.json."""
+  """Returns a comparison's figures for results.json."""
   ready = comparison.delays_ms("ready_ns") or [0]
   sure = sum(met.sure for met in comparison.met.values())
   return {"name": comparison.condition.name, "trigger": comparison.condition.text, "met": sure, "unsure": len(comparison.met) - sure,
@@ -108,7 +111,7 @@ def write_windows(comparisons, path):
 
 
 def section(text, summaries):
-  """Returns the text as a paragraph of Markdown, and a table of the triggers."""
+  """Returns the text as a Markdown paragraph, and a table of the triggers."""
   lines = [textwrap.fill(text, 120, break_on_hyphens=False), "",
            "| Trigger | Windows that met it | Events | Missing, surplus, wrong values | Ready after the packet that met it: median, max |",
            "|---|---|---|---|---|"]

@@ -10,8 +10,8 @@ from truth import MS, UDP, Condition
 
 FLOW_MBIT = 12  # rate of a TCP flow
 BURST_BYTES, BURST_EVERY_S, DATAGRAM_BYTES = 512_000, 0.5, 1400
-LIMIT_BYTES = 150_000  # so that the burst makes the TCP flows lose packets
-CAUSE_MS = 20  # from the burst's first packet until its flow is reported
+LIMIT_BYTES = 150_000  # so small that the burst makes the TCP flows lose packets
+CAUSE_MS = 20  # maximum time from the burst's first packet until its flow is reported
 BURST_GAP_NS = 100 * MS
 DRAWN_MS = (-40, 80)
 BIN_MS = 2
@@ -45,7 +45,7 @@ def send(seconds):
 
 
 def bursts_of(packets):
-  """Returns the times of the first packets of the bursts, and the group of their flow."""
+  """Returns the times of the bursts' first packets, and the group of their flow."""
   datagrams = [packet for packet in packets if packet.protocol == UDP and packet.payload_bytes == DATAGRAM_BYTES]
   begins = [packet.time_ns for before, packet in zip([None, *datagrams], datagrams)
             if before is None or packet.time_ns - before.time_ns > BURST_GAP_NS]
@@ -53,7 +53,7 @@ def bursts_of(packets):
 
 
 def delays_of(begins, events):
-  """Returns, for each burst, the time in ms until its first event was ready; None without one."""
+  """Returns, for each burst, the ms until its first event was ready, or None if there was no event."""
   ready = sorted(event["ready_ns"] for event in events)
   ends = [*begins[1:], ready[-1] + 1 if ready else 0]
   return [next(((time_ns - begin_ns) / MS for time_ns in ready if begin_ns <= time_ns < end_ns), None)
@@ -81,7 +81,7 @@ def draw(packets, begins, cause, folder):
 
 
 def run(seconds, folder, out):
-  """Sends and compares. Returns the results, and the requirements that they miss."""
+  """Sends the flows and compares. Returns the results, and the requirements that they miss."""
   outcome = link.run("packets", (FULL, VICTIM, CAUSE), lambda: send(seconds), folder, limit_bytes=LIMIT_BYTES)
   packets, (_, victim, cause) = outcome.items, outcome.comparisons
   begins, flows = bursts_of(packets)

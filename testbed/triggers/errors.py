@@ -1,4 +1,4 @@
-"""Reports HTTP errors from the tuples of http_get, in windows of 10 ms and in overlapping ones of 100 ms."""
+"""Reports HTTP errors from the tuples of http_get, in windows of 10 ms and in overlapping windows of 100 ms."""
 import collections
 import re
 import statistics
@@ -43,7 +43,8 @@ def send(seconds):
 
 
 def answers_in(packets):
-  """Pairs requests with responses in the byte streams. Raises Ambiguous if a stream has a gap: the queue drops nothing here."""
+  """Pairs requests with responses in the byte streams. Raises Ambiguous if a stream has a gap, since this queue drops no
+  packets."""
   requests, responses, answers = collections.defaultdict(collections.deque), collections.defaultdict(bytes), []
   for packet in packets:
     if packet.protocol != truth.TCP or not packet.server.endswith(" 80"):
@@ -63,7 +64,7 @@ def answers_in(packets):
 
 
 def draw(answers, share, folder):
-  """Draws the share of errors of the page that fails, and the values of the events."""
+  """Draws the error share of the page that fails, and the events' values."""
   middle_ns = (answers[0].time_ns + answers[-1].time_ns - DRAWN_MS * MS) // 2
   begin_ns = middle_ns - middle_ns % SHARE.every_ns
   ends = range(begin_ns, begin_ns + DRAWN_MS * MS, SHARE.every_ns)
@@ -81,7 +82,7 @@ def draw(answers, share, folder):
 
 
 def run(seconds, folder, out):
-  """Sends and compares. Returns the results, and the requirements that they miss."""
+  """Sends the requests and compares. Returns the results, and the requirements that they miss."""
   outcome = link.run("http_get", (ERRORS, SHARE), lambda: send(seconds), folder, items_in=answers_in, snapshot_bytes=SNAPSHOT_BYTES,
                      test=served)
   answers, found = outcome.items, outcome.comparisons

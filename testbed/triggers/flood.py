@@ -1,4 +1,4 @@
-"""Distinguishes a SYN flood of spoofed sources from a crowd of real connections (Trumpet's use case)."""
+"""Distinguishes a SYN flood from spoofed sources from a crowd of real connections (Trumpet's use case)."""
 import subprocess
 
 import comparison
@@ -42,7 +42,7 @@ def is_spoofed(packet):
 
 
 def draw(packets, found, folder):
-  """Draws the middle of the run in windows of 10 ms, and the first event of each episode."""
+  """Draws the middle of the run in windows of 10 ms, and each episode's first event."""
   middle_ns = (packets[0].time_ns + packets[-1].time_ns - DRAWN_MS * MS) // 2
   begin_ns = middle_ns - middle_ns % FLOOD.every_ns
   windows = {begin_ns + i * FLOOD.every_ns: [] for i in range(DRAWN_MS // 10)}
@@ -65,7 +65,7 @@ def draw(packets, found, folder):
 
 
 def run(seconds, folder, out):
-  """Sends and compares. Returns the results, and the requirements that they miss."""
+  """Sends the packets and compares. Returns the results, and the requirements that they miss."""
   outcome = link.run("packets", (MANY, FLOOD), lambda: send(seconds), folder)
   packets, (many, flood) = outcome.items, outcome.comparisons
   summaries = comparison.summaries_of(outcome.comparisons)

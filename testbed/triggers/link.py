@@ -19,7 +19,7 @@ RECEIVER = "10.42.0.2"
 SENDERS = [("left", "10.42.0.3"), ("right", "10.42.0.4"), ("third", "10.42.0.5")]
 INTERFACE, QUEUE = "eth0", "to-receiver"
 IN_SWITCH = ("ip", "netns", "exec", "switch")
-PORT = 7000  # at which receive.py listens
+PORT = 7000  # the port on which receive.py listens
 ATTEMPTS = 3
 
 
@@ -29,20 +29,21 @@ class Lost(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-  """One run: packets or other items that the evaluator read at the receiver, comparisons with the events, and the queue's side."""
+  """One run: packets or other items that the evaluator read at the receiver, comparisons with the events, and the queue's
+  counts."""
   items: list
   comparisons: list  # one for each condition
-  arrivals: pathlib.Path  # a capture in the switch
-  dropped: int  # packets, as the queue counted them
+  arrivals: pathlib.Path  # a capture on the switch
+  dropped: int  # number of packets, as the queue counted them
 
 
 def query_of(parser, conditions):
-  """Returns a query with the conditions as triggers on the tuples of the parser."""
+  """Returns a query with the conditions as triggers on the parser's tuples."""
   return f"PARSE {parser} TO * LIMIT 1h SAMPLE * PROCESS " + ", ".join(f"(trigger: {condition.text})" for condition in conditions)
 
 
 def compile_plan(query, path):
-  """Writes the plan of a query, as `tapline explain` prints it."""
+  """Writes a query's plan, as `tapline explain` prints it."""
   run = subprocess.run([TAPLINE, "explain", "--json", query], capture_output=True, text=True, check=False)
   if run.returncode != 0:
     raise Wrong(f"tapline explain failed: {run.stderr}")
@@ -53,7 +54,8 @@ def compile_plan(query, path):
 
 @contextlib.contextmanager
 def monitor(query, folder):
-  """Runs a query on packets in a monitor while the body runs. Yields a list that has the events afterwards. Raises Lost."""
+  """Runs a query on packets in a monitor while the body runs. Yields a list that contains the events afterwards. May raise
+  Lost."""
   plan, tuples, events = folder / "plan.json", folder / "tuples.json", []
   compile_plan(query, plan)
   command = [programs.BUILD / "tapline-monitor", "--interface", INTERFACE, "--plan", plan, "--output", "json", "--status", "json",
@@ -70,21 +72,21 @@ def monitor(query, folder):
 
 
 def end_windows():
-  """Sends a packet, whose time ends all windows of the run."""
+  """Sends a packet whose time ends all windows of the run."""
   flow = {"protocol": "udp", "port": 49000, "bytes": 1, "size": 1, "every_s": 1, "phase_s": 0}
   programs.await_senders([programs.send([flow], SENDERS[0], RECEIVER, 0.1)])
 
 
 def attempt(tested, send, snapshot_bytes, folder):
-  """Calls send() while `tested`, a context of events such as monitor(), is entered. Returns the events and three captures: at
-  the receiver in both directions, with the earlier and the later times, and before the queue. Raises Lost."""
+  """Calls send() within `tested`, a context that yields events, such as monitor(). Returns the events and three captures: two
+  at the receiver in both directions, with the earlier and the later times, and one before the queue. May raise Lost."""
   early, late, arrivals = (folder / f"{name}.pcap" for name in ("early", "late", "arrivals"))
   with programs.server("receiver", HERE.parent / "receive.py", RECEIVER), \
       programs.capture("br0", "in", arrivals, prefix=IN_SWITCH) as before_queue, \
       programs.capture(INTERFACE, "inout", late, snapshot_bytes) as first:
     for dump in (before_queue, first):
       programs.await_line(dump, "listening on")
-    # The kernel passes a packet to the latest socket first, and some packets are stamped by each socket.
+    # The kernel passes a packet to the latest socket first, and each socket timestamps some packets itself.
     with tested as events, programs.capture(INTERFACE, "inout", early, snapshot_bytes) as last:
       programs.await_line(last, "listening on")
       send()
@@ -96,9 +98,10 @@ def attempt(tested, send, snapshot_bytes, folder):
 
 
 def run(parser, conditions, send, folder, *, items_in=lambda packets: packets, limit_bytes=500_000, snapshot_bytes=128, test=monitor):
-  """Calls send() while the monitor tests the conditions as triggers on the tuples of the parser. Returns an Outcome.
+  """Calls send() while the monitor tests the conditions as triggers on the parser's tuples. Returns an Outcome.
 
-  items_in() makes the items that the conditions count from packets, test(query, folder) makes the context that tests a query."""
+  items_in() makes, from packets, the items that the conditions count; test(query, folder) makes the context that tests a
+  query."""
   folder.mkdir(exist_ok=True)
   subprocess.run([*IN_SWITCH, "tc", "qdisc", "replace", "dev", QUEUE, "root", "tbf", "rate", "100mbit", "burst", "5kb", "limit",
                   str(limit_bytes)], check=True)

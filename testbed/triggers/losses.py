@@ -1,4 +1,5 @@
-"""Finds bursts that lose packets in a short queue (Trumpet's use case), and compares them with the packets that the queue dropped."""
+"""Finds bursts that lose packets in a short queue (Trumpet's use case), and compares the lost packets with those that the queue
+dropped."""
 import bisect
 import collections
 import itertools
@@ -11,7 +12,7 @@ from plot import Chart
 from truth import MS, Condition
 
 LIMIT_BYTES = 32_000
-BURSTS = ((20_000, 0.05, 0.0), (60_000, 0.11, 0.02), (120_000, 0.23, 0.04))  # bytes, interval and phase of a host's flows
+BURSTS = ((20_000, 0.05, 0.0), (60_000, 0.11, 0.02), (120_000, 0.23, 0.04))  # bytes, interval and phase of each host's flows
 BURST_GAP_NS = 20 * MS
 DRAWN_MS = 1000
 BURST_BYTES, LOSS_SHARE = 15_000, 0.1
@@ -49,7 +50,7 @@ def to_receiver(packets):
 
 
 def dropped_by_queue(arrivals, departures):
-  """Returns the packets that arrived and never left, in order. Equal frames match first in, first out."""
+  """Returns the packets that arrived but never left, in order. Equal frames match first in, first out."""
   left = collections.Counter(packet.frame for packet in departures)
   dropped = []
   for packet in arrivals:
@@ -61,7 +62,7 @@ def dropped_by_queue(arrivals, departures):
 
 
 class Bursts:
-  """The bursts of each flow, as they arrived at the queue."""
+  """Each flow's bursts, as they arrived at the queue."""
 
   def __init__(self, arrivals):
     self._begins, latest_ns = collections.defaultdict(list), {}
@@ -76,18 +77,19 @@ class Bursts:
     return sum(map(len, self._begins.values()))
 
   def of_packet(self, packet):
-    """Returns an identification of the packet's burst: the flow, and the number of the burst."""
+    """Returns an identifier of the packet's burst: the flow, and the number of the burst."""
     return packet.flow(), bisect.bisect_right(self._begins[packet.flow()], packet.time_ns)
 
 
 def shown(packet, dropped):
-  """Returns the dropped packets that a received one shows: those whose bytes it skips."""
+  """Returns the dropped packets that a received one reveals: those whose bytes it skips."""
   begin = packet.seq - packet.missing_bytes
   return [lost for lost in dropped if lost.time_ns < packet.time_ns and (lost.seq - begin) % 2**32 < packet.missing_bytes]
 
 
 def accounted(arrivals, departures, events):
-  """Compares bursts with the queue's drops: those that lost packets, those whose loss the receiver could see, and those reported."""
+  """Compares bursts with the queue's drops: those that lost packets, those whose loss the receiver could detect, and those
+  reported."""
   bursts, dropped = Bursts(arrivals), dropped_by_queue(arrivals, departures)
   of_flow = collections.defaultdict(list)
   for packet in dropped:
@@ -106,7 +108,7 @@ def accounted(arrivals, departures, events):
 
 
 def draw(dropped, lost, folder):
-  """Draws the cumulative bytes that were dropped in the middle second, and those that events report as missing."""
+  """Draws the cumulative bytes dropped in the middle second, and those that events report as missing."""
   middle_ns = (dropped[0].time_ns + dropped[-1].time_ns - DRAWN_MS * MS) // 2
   begin_ns = middle_ns - middle_ns % LOST.every_ns
   changes = {"dropped by the queue": [(packet.time_ns, packet.payload_bytes) for packet in dropped],
@@ -127,7 +129,7 @@ def draw(dropped, lost, folder):
 
 
 def run(seconds, folder, out):
-  """Sends and compares. Returns the results, and the requirements that they miss."""
+  """Sends the flows and compares. Returns the results, and the requirements that they miss."""
   outcome = link.run("packets", (LOST, BURST), lambda: send(seconds), folder, limit_bytes=LIMIT_BYTES)
   packets, (lost, _) = outcome.items, outcome.comparisons
   summaries = comparison.summaries_of(outcome.comparisons)

@@ -1,4 +1,4 @@
-"""Runs a query in a `tapline server` on the receiver, and follows its events as clients do."""
+"""Runs a query in a `tapline server` on the receiver, and follows the query's events as clients do."""
 import contextlib
 import json
 import threading
@@ -12,7 +12,7 @@ QUIET_S = 0.3
 
 
 class Follower:
-  """Reads the events of a query from the server, with `received_ns`, the time at which each arrived here."""
+  """Reads a query's events from the server, and adds `received_ns`, the time at which each event arrived here."""
 
   def __init__(self, query):
     self.events, self.counted = [], {"received": 0, "missing": 0, "interrupted": 0}
@@ -38,7 +38,7 @@ class Follower:
 
 @contextlib.contextmanager
 def served(query, folder):
-  """Runs a query while the body runs. Yields a list that has the events afterwards. Raises Lost."""
+  """Runs a query while the body runs. Yields a list that contains the events afterwards. May raise Lost."""
   del folder
   server, events = Server(inputs=("--interface", link.INTERFACE)), []
   try:

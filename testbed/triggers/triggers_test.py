@@ -24,7 +24,7 @@ TOTAL = Condition("total", "", sum, lambda values: sum(values) > 10, rises=True)
 
 
 class Item(int):
-  """A number with a time, as the evaluator takes them."""
+  """A number with a time, in the form that the evaluator takes."""
 
   def __new__(cls, time_ns, value):
     item = super().__new__(cls, value)
@@ -79,7 +79,7 @@ class EvaluatorTest(unittest.TestCase):
 
   def test_the_times_of_two_captures(self):
     first, second, third = (bytes([i]) for i in range(3))
-    # The second packet was stamped before the first, and the third by each capture.
+    # The second packet was timestamped before the first, and the third packet by each capture.
     early = [(10, 60, first), (8, 60, second), (20, 60, third)]
     late = [(10, 60, first), (8, 60, second), (23, 60, third), (30, 60, first)]
     self.assertEqual(list(truth.stamped_twice(early, late)), [(10, 10, 60, first), (10, 10, 60, second), (20, 23, 60, third)])
@@ -161,7 +161,8 @@ class ArgumentsTest(unittest.TestCase):
 
 
 class LinkTest(NetworkTest):
-  """Runs the parts. They compare the monitor's events with captures on the same interface, so times do not matter."""
+  """Runs the parts, which compare the monitor's events with captures on the same interface, so timing does not
+  matter."""
 
   @classmethod
   def setUpClass(cls):

@@ -1,4 +1,4 @@
-"""Evaluates conditions from a capture, naively: it keeps all items of each window. It shares no code with Tapline."""
+"""Evaluates conditions from a capture naively, keeping all items of each window. Shares no code with Tapline."""
 import collections
 import socket
 import struct
@@ -14,10 +14,10 @@ MS = 1_000_000
 
 @dataclass(frozen=True)
 class Packet:
-  """A packet of TCP or UDP over IPv4. An end is "ADDRESS PORT"; the client is the one that sent first.
+  """A packet of TCP or UDP over IPv4. An end is "ADDRESS PORT"; the client is the end that sent first.
 
-  The kernel stamps packets of TCP separately for each socket that captures them. A socket that captures between two
-  others stamps a packet between `time_ns` and `latest_ns`."""
+  The kernel timestamps TCP packets separately for each socket that captures them. A socket that captures between two
+  others timestamps a packet between `time_ns` and `latest_ns`."""
   time_ns: int
   latest_ns: int
   frame: bytes  # as captured
@@ -30,7 +30,7 @@ class Packet:
   seq: int
   payload_offset: int  # in the frame
   payload_bytes: int
-  missing_bytes: int  # between the highest byte of this direction before it and its first one
+  missing_bytes: int  # between the highest earlier byte of this direction and the packet's first byte
 
   def payload(self):
     return self.frame[self.payload_offset:self.payload_offset + self.payload_bytes]
@@ -48,20 +48,21 @@ class Condition:
   """A trigger in the query language, and the same condition in Python."""
   name: str
   text: str
-  value: Callable[[list], float]  # computes the value from the items of a window and group
+  value: Callable[[list], float]  # computes the value from a group's items in a window
   holds: Callable[[list], bool]
   group: Callable[[object], Optional[str]] = lambda item: ""  # None: the item is not counted
   every_ns: int = 10 * MS
   window_ns: int = 10 * MS
-  rises: bool = False  # once true in a window, it stays true, so the event does not wait for the window's end
+  rises: bool = False  # True if it stays true within a window once it is true, so the event does not wait for the window's end
 
 
 @dataclass(frozen=True)
 class Met:
-  """A window in which a condition held or, if it is not sure, may have held: a packet may be in it or in the next."""
-  values: tuple  # one for each set of items that the window may have
+  """A window in which a condition was true or, if this is uncertain, may have been true: a packet may belong to it or
+  to the next."""
+  values: tuple  # one for each set of items that the window may contain
   lowest: float  # value when the condition became true
-  true_ns: int  # time of the item that made it true
+  true_ns: int  # time of the item that made the condition true
   sure: bool = True
 
 
@@ -70,10 +71,11 @@ class Ambiguous(Exception):
 
 
 def stamped_twice(early, late):
-  """Returns (earliest time in ns, latest time, bytes on the wire, frame) of each packet of `early`, which `late` has, too.
+  """Returns (earliest time in ns, latest time, bytes on the wire, frame) of each packet in `early`, which `late` must also
+  contain.
 
-  A packet counts at the time of an older one if that was captured before it, in one of the captures or between them: one
-  that was stamped when it entered a core's queue may follow one that got its times when it was captured."""
+  Each time is at least that of every packet captured earlier, since a packet that was timestamped when it entered a core's
+  queue may be captured after one that was timestamped when it was captured."""
   waiting, latest_ns = collections.defaultdict(collections.deque), 0
   for time_ns, _, frame in late:
     latest_ns = max(latest_ns, time_ns)
@@ -87,7 +89,7 @@ def stamped_twice(early, late):
 
 
 def packets_in(path, later=None):
-  """Reads the packets of a capture, or of two captures of one interface of which `later` has the later times."""
+  """Reads the packets of a capture, or of two captures on one interface, of which `later` has the later times."""
   captured = packets_of(path)
   stamped = stamped_twice(captured, packets_of(later) if later else captured)
   clients, highest, packets = {}, {}, []
@@ -111,7 +113,8 @@ def packets_in(path, later=None):
 
 
 def missing_before(highest, direction, seq, payload_bytes):
-  """Returns the bytes that were skipped before a segment, and keeps the direction's highest byte. Numbers wrap."""
+  """Returns the number of bytes skipped before a segment, and records the direction's highest byte. Sequence numbers
+  wrap."""
   if payload_bytes == 0:
     return 0
   ahead = (seq - highest.setdefault(direction, seq) + 2**31) % 2**32 - 2**31
@@ -120,7 +123,7 @@ def missing_before(highest, direction, seq, payload_bytes):
 
 
 def windows_of(items, condition):
-  """Returns the items that each window and group may have, by (end of the window in ns, group)."""
+  """Returns the items that each window and group may contain, by (end of the window in ns, group)."""
   windows = collections.defaultdict(list)
   for item in items:
     group = condition.group(item)
@@ -134,8 +137,8 @@ def windows_of(items, condition):
 
 
 def contents_of(members, begin_ns, end_ns):
-  """Returns each list of items that the window may have. Times are in order, so of the items that may lie on either side of
-  its beginning, it has the last ones, and of those at its end, the first ones."""
+  """Returns each list of items that the window may contain. Times are in order, so of the items that may lie on either side
+  of the window's beginning, it contains the last ones; of those at its end, the first ones."""
   before = [item for item in members if item.time_ns < begin_ns]
   after = [item for item in members if item.latest_ns >= end_ns]
   if any(item.latest_ns >= end_ns for item in before):
@@ -145,7 +148,7 @@ def contents_of(members, begin_ns, end_ns):
 
 
 def crossing(members, condition):
-  """Returns the number of the first items with which a condition that holds became true for the last time."""
+  """Returns the number of first items with which a condition that is true became true for the last time."""
   count = len(members)
   while count > 1 and condition.holds(members[:count - 1]):
     count -= 1
@@ -153,7 +156,7 @@ def crossing(members, condition):
 
 
 def evaluate(items, condition):
-  """Returns a Met for each (end, group) in which the condition holds or may hold."""
+  """Returns a Met for each (end, group) in which the condition is or may be true."""
   met = {}
   for (end_ns, group), members in windows_of(items, condition).items():
     possible = contents_of(members, end_ns - condition.window_ns, end_ns)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Opens connections and closes them again: visit.py TARGET PORT SECONDS
+"""visit.py TARGET PORT SECONDS: opens connections and closes them again.
 
-It opens one every 10 ms and, each half second, a crowd of 150 as fast as it can.
+Opens one connection every 10 ms and, every half second, a crowd of 150 as fast as possible.
 """
 import socket
 import sys

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""A web server of which one page fails now and then, and its clients.
+"""A web server with a page that fails from time to time, and its clients.
 
   web.py serve ADDRESS                   prints "ready"; serves on port 80
   web.py request ADDRESS SECONDS SEED    requests pages over four connections, 50 times per second each, at random times
 
-The server answers requests for FAILING_PAGE with 500 in FAILING_S of every PERIOD_S.
+The server answers requests for FAILING_PAGE with 500 for FAILING_S of every PERIOD_S.
 """
 import http.client
 import http.server
