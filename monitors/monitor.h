@@ -1,4 +1,4 @@
-// Creates, starts, runs and stops everything in one run of the monitor.
+// Creates, starts, runs and stops the components of one run of the monitor.
 #pragma once
 
 #include <atomic>

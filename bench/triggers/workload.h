@@ -22,7 +22,7 @@ struct WorkloadOptions {
   double syn_share = 0;      // share of SYNs that are mixed into the flows' packets
   double covered = 1;        // share of the packets that match triggers
   bool adversarial = false;  // random prefixes and ports, and addresses that fall into them
-  // Share of triggers on retransmitted bytes: one trigger in this number; 0: none.
+  // One in this number of triggers is on retransmitted bytes; 0: none.
   uint32_t retransmission_triggers_in = 0;
   int64_t window_ns = 10'000'000;
   double packets_per_second = 14.88e6;  // in packet time
@@ -66,7 +66,8 @@ class Workload {
   }
 
  private:
-  static constexpr int64_t kStartNs = 1'700'000'000'000'000'000;  // a boundary of windows of 1 ms to 1 s
+  static constexpr int64_t kStartNs =
+      1'700'000'000'000'000'000;  // a boundary of windows of any length from 1 ms to 1 s
   struct Flow {
     uint32_t src, dst;
     uint16_t src_port, dst_port;

@@ -44,7 +44,7 @@ ConfigTable table_of(AgentConfig* config);
 // Returns the monitor's input.
 InputConfig input_of(const AgentConfig& config);
 
-// Checks that involve several keys.
+// Validates the constraints that involve several keys.
 Status validate(const AgentConfig& config);
 
 // Fails if the monitor may not connect to the brokers that a control plane named.

@@ -146,7 +146,7 @@ class AgentAndMonitorTest : public testing::Test {
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // Runs an agent with this monitor at a control plane while `body` runs.
+  // Runs an agent with this stand-in for the monitor, connected to a control plane, while `body` runs.
   template <typename Body>
   void with(uint32_t protocol, const std::vector<std::string>& script, const Body& body) {
     AgentConfig config;

@@ -63,7 +63,7 @@ const std::string& query_of(const v1::MonitorStatus& event) {
   }
 }
 
-// Control planes of protocol 0 send plans as JSON.
+// Reads the command's plan, which control planes of protocol 0 send as JSON.
 Status plan_of(const v1::AssignCommand& command, v1::Plan* plan) {
   if (command.has_plan()) {
     *plan = command.plan();

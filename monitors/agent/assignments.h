@@ -68,8 +68,8 @@ class Assignments {
     // True if the query ends without an end of stream downstream.
     bool abandoned = false;
     v1::MonitorStatus end{};  // the event that reported the query's end
-    // The part's share of LIMIT Np (schema/agent.proto): the largest number ever granted, and how many packets earlier
-    // monitors may have taken.
+    // The part's share of LIMIT Np (CreditCommand in schema/monitor.proto): the largest number ever granted, and how
+    // many packets earlier monitors may have taken.
     uint64_t granted = 0;
     uint64_t spent = 0;
     // SAMPLE auto: the rate that the pipeline can sustain, as last reported; 0: not reported. A restarted monitor must

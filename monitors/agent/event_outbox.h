@@ -22,7 +22,7 @@ class EventOutbox {
   static constexpr size_t kMaxBytes = 32 << 20;
   static constexpr size_t kWindowBytes = 4 << 20;
 
-  // Returns false if there is no room for its events.
+  // Adds a batch. Returns false if there is no room for its events.
   bool add(v1::EventBatch batch);
   // Sends events that were not sent on this lease, in order for each query, until `send` returns false or the window is
   // full. Queries take turns with one batch each, so a busy query does not delay the others.

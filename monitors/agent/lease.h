@@ -20,7 +20,7 @@
 namespace tapline {
 
 struct LeaseEvent {
-  // The lease that the event belongs to: events of an abandoned lease may still arrive.
+  // The lease to which the event belongs, since events of an abandoned lease may still arrive.
   uint64_t lease = 0;
   // True if the lease is lost and the reason is set; otherwise there is a command.
   bool lost = false;

@@ -74,7 +74,7 @@ struct MonitorConfig : InputConfig {
 
 ConfigTable table_of(MonitorConfig* config);
 
-// Checks that involve several keys: one input, something to do, and a broker for Kafka output.
+// Validates the constraints that involve several keys: one input, something to do, and a broker for Kafka output.
 Status validate(const MonitorConfig& config);
 
 }  // namespace tapline

@@ -23,7 +23,7 @@ class LiveRoutes {
  private:
   RouteFeed* feed_;
   uint64_t received_version_ = 0;          // the version that is being received; 0: none
-  std::optional<RoutesBuilder> received_;  // its routes so far
+  std::optional<RoutesBuilder> received_;  // routes of that version received so far
 };
 
 }  // namespace tapline

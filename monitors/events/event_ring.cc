@@ -124,7 +124,7 @@ bool EventRing::front(RingEvent* event) {
   uint64_t word;
   std::memcpy(&word, &memory_[head & (bytes_ - 1)], sizeof word);
   if ((word & kFiller) != 0) {
-    // A record follows: both are published together.
+    // A record follows the filler, since both are published together.
     head += word & ~kFiller;
     head_.store(head, std::memory_order_release);
   }

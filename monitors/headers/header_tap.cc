@@ -92,7 +92,7 @@ class HeaderTap::TappedSource final : public PacketSource {
   std::atomic<multilog::HeaderCapture*> wanted_{nullptr};
   std::atomic<multilog::HeaderCapture*> used_{nullptr};
   std::atomic<bool> over_{false};
-  uint64_t missed_ = 0;                  // packets that passed without a node
+  uint64_t missed_ = 0;                  // packets that passed while there was no node
   std::array<Losses, kMaxTaps> losses_;  // by tap, as last reported to a node
 };
 

@@ -145,7 +145,7 @@ void DispatchStage::send_to_all(const WorkerCommand& command) {
   for (Worker* worker : workers_) send(*worker, command);
 }
 
-// Sends the lane's counts since the last time to the first worker that serves the query.
+// Sends the lane's counts since the previous call to the first worker that serves the query.
 void DispatchStage::send_accounts(uint64_t queries) {
   for (uint32_t query : SetBits(queries)) {
     const Accounting& now = (*accounts_)[query];

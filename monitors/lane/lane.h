@@ -158,7 +158,7 @@ class Lane {
   int64_t next_second_ns_ = INT64_MIN;  // packet time at which the latest packet's second ends
   int64_t now_ns_ = 0;                  // monotonic, as of the last tick()
   int64_t losses_read_at_ns_ = 0;
-  int64_t empty_at_ns_ = 0;  // wall clock: everything that arrived earlier has been polled
+  int64_t empty_at_ns_ = 0;  // wall-clock time; all packets that arrived earlier have been polled
   bool losses_due_ = false;
   bool caught_up_ = false;
   int polls_behind_ = 0;

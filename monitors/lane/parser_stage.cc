@@ -13,7 +13,8 @@ namespace {
 constexpr uint32_t kConnectionsPerStep = 256;
 constexpr int64_t kPublishEveryNs = 100'000'000;
 
-// The parser `trigger` needs packets only for triggers on packets; the output emits the events of triggers on tuples.
+// Returns true if the parser needs packets. The parser `trigger` needs them only for triggers on packets; the output
+// emits the events of triggers on tuples.
 bool needs_packets(const QuerySpec& query, const std::string& parser) {
   if (parser == "trigger" && query.triggers == nullptr) return false;
   return std::find(query.parsers.begin(), query.parsers.end(), parser) != query.parsers.end();

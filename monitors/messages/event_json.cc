@@ -38,7 +38,7 @@ ordered_json value_of(const Message& message, const FieldDescriptor* field) {
   }
 }
 
-// A map becomes an object. Its entries are messages with a key, which is a string in events, and a value.
+// Converts a map to an object. The map's entries are messages with a key, which is a string in events, and a value.
 ordered_json map_of(const Message& message, const FieldDescriptor* field) {
   ordered_json object = ordered_json::object();
   const Reflection* read = message.GetReflection();
@@ -50,7 +50,7 @@ ordered_json map_of(const Message& message, const FieldDescriptor* field) {
   return object;
 }
 
-// Lists in events consist of messages.
+// Converts a list; lists in events consist of messages.
 ordered_json list_of(const Message& message, const FieldDescriptor* field) {
   ordered_json list = ordered_json::array();
   const Reflection* read = message.GetReflection();

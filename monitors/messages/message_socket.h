@@ -1,7 +1,7 @@
 // One end of a SOCK_SEQPACKET pair, on which each packet is one protobuf message. No call blocks: messages for which
 // the socket has no room wait in a bounded queue.
 //
-// One thread may send while another receives. The descriptor's flags, which other processes share, stay as they are.
+// One thread may send while another receives. The descriptor's flags, which other processes share, are not changed.
 #pragma once
 
 #include <google/protobuf/message_lite.h>

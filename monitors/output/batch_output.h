@@ -46,7 +46,7 @@ struct BatchOutputOptions {
   BatchLedger* ledger = nullptr;
   // The bits of queries whose streams continue elsewhere; null if there are none.
   const std::atomic<uint64_t>* abandoned = nullptr;
-  // Receives events; null if nothing forwards them.
+  // Receives events; null if no component forwards them.
   EventRing* events = nullptr;
   // The key for strings that queries want hashed.
   HashKey hash_key = {};

@@ -8,7 +8,7 @@
 namespace tapline {
 namespace {
 
-// Reads batches as consumers do: the first of each incarnation and sequence number counts.
+// Reads batches as consumers do: the first batch with an incarnation and sequence number counts.
 struct Reader {
   std::map<std::pair<uint64_t, uint64_t>, const v1::TupleBatch*> batches;
   uint64_t packets_in = 0, tuples_in = 0, rows = 0, tuples_lost = 0;

@@ -17,7 +17,7 @@ namespace tapline {
 // outlives the process.
 using QueryAccounts = std::pmr::vector<Accounting>;
 
-// Counts a parser's loss against the queries of the mask; ignores bits beyond the accounts.
+// Counts a parser's loss against the queries in the mask; ignores bits beyond the accounts.
 void count_loss(LossReason reason, uint64_t count, uint64_t queries, QueryAccounts* accounts);
 
 // Counts since the start.

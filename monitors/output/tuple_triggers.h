@@ -91,7 +91,7 @@ class TupleTriggers {
   struct Window {
     uint64_t count = 0;
     double sum = 0, min = 0, max = 0;
-    std::string_view extreme = {};  // in the cells
+    std::string_view extreme = {};  // a view into the cells
     TupleOmission omission = TupleOmission::kNone;
   };
   struct Group {

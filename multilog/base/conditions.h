@@ -1,4 +1,4 @@
-// MultiLog's rows and filters are those of the conditions library; their names are imported here.
+// Imports the names of the conditions library, whose rows and filters MultiLog uses.
 #pragma once
 
 #include "conditions/record/schema.h"

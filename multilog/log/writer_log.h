@@ -60,7 +60,7 @@ class WriterLog {
   // Writer: appends rows, which are packed one after another.
   AppendResult append(const uint8_t* rows, uint64_t count);
 
-  // Positions are counted from the writer's first row.
+  // Returns the tail. Positions count from the writer's first row.
   uint64_t tail() const { return tail_.load(std::memory_order_acquire); }
   uint64_t first() const { return first_.load(std::memory_order_acquire); }
   uint32_t number() const { return number_; }

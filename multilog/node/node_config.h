@@ -52,7 +52,7 @@ struct NodeConfig : InputConfig {
 
 ConfigTable table_of(NodeConfig* config);
 
-// Checks that involve several keys.
+// Validates the constraints that involve several keys.
 Status validate(const NodeConfig& config);
 
 // REQUIRES: validate() found no error.

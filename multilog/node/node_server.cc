@@ -47,7 +47,7 @@ class StepOf final : public Step {
   void (Call::*done_)(bool);
 };
 
-// The state that all calls share. Only the network thread may use it, except `workers`.
+// The state that all calls share. Except for `workers`, only the network thread may use it.
 struct Calls {
   explicit Calls(NodeService* answering) : node(answering), workers(kMaxCalls) {}
 

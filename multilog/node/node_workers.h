@@ -25,7 +25,7 @@ class NodeWorkers {
   const size_t max_threads_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> waiting_;  // never more than idle_ threads
+  std::deque<std::function<void()>> waiting_;  // calls for idle threads to take; never more than idle_
   size_t threads_ = 0;
   size_t idle_ = 0;
   bool ended_ = false;

@@ -52,7 +52,7 @@ struct Alert {
 };
 
 struct TriggerStatistics {
-  uint64_t evaluations = 0;  // times a trigger was evaluated
+  uint64_t evaluations = 0;  // number of times that a trigger was evaluated
   uint64_t windows = 0;
   uint64_t alerts = 0;
   uint64_t suppressed = 0;  // alerts suppressed by cooldown

@@ -18,7 +18,7 @@ namespace tapline {
 
 enum class DropUnit : uint8_t { kPackets, kTuples, kStreamBytes, kFlows };
 inline constexpr int kDropUnits = 4;
-std::string_view name_of(DropUnit unit);  // "packets", "tuples", "stream_bytes", "flows"
+std::string_view name_of(DropUnit unit);  // Returns "packets", "tuples", "stream_bytes" or "flows".
 
 // The monitor's own reasons. Those of decode() and of the parsers follow them.
 enum class Drop : uint8_t {
@@ -53,7 +53,7 @@ struct ReasonInfo {
   std::string_view name;
   DropUnit unit;
 };
-// By index. The name is empty for DecodeOutcome::kOk, which is not a drop.
+// Returns a reason by its index. The name is empty for DecodeOutcome::kOk, which is not a drop.
 const ReasonInfo& reason_info(int index);
 
 struct Accounting {
@@ -77,7 +77,7 @@ struct Accounting {
     dropped[reason] += count;
   }
   uint64_t dropped_of(DropUnit unit) const;
-  // True if both identities hold.
+  // Returns true if both identities are true.
   bool balanced() const {
     return packets_in == packets_out + dropped_of(DropUnit::kPackets) &&
            tuples_in == tuples_out + dropped_of(DropUnit::kTuples);

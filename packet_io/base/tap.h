@@ -16,7 +16,7 @@ inline constexpr size_t kMaxTaps = 64;
 
 // The side of the port's queue: packets before or after they wait in the queue.
 enum class TapSide : uint8_t { kUnknown, kArrivals, kDepartures };
-std::string_view name_of(TapSide side);  // "arrivals", "departures", or "" for kUnknown
+std::string_view name_of(TapSide side);  // Returns "arrivals", "departures", or "" for kUnknown.
 
 struct Tap {
   // The maximum length of a switch or port name, in bytes, as in rows (multilog/headers/header_row.h).

@@ -32,9 +32,9 @@ class PcapngFormat final : public RecordFormat {
   // Returns true if a file that begins with these 4 bytes has this format.
   static bool matches(std::span<const uint8_t> head);
 
-  // A simple packet block has no timestamp, so it gets the previous packet's.
   bool select(std::vector<std::string> interfaces) override;
   std::string missing_interface() const override;
+  // A simple packet block has no timestamp, so it gets the previous packet's.
   Step next(std::span<const uint8_t> bytes, CapturedPacket* packet) override;
   PacketRun next_run(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) override;
 

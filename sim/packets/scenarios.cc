@@ -114,8 +114,8 @@ Scenario incast() {
   return scenario;
 }
 
-// Senders have fewer bytes in flight than the queues have room for, so no packet is dropped and the telemetry of all
-// packets arrives. Each burst is drained before the next one begins.
+// Returns a scenario whose senders have fewer bytes in flight than fit into the queues, so no packet is dropped and the
+// telemetry of all packets arrives. Each burst is drained before the next one begins.
 Scenario queues() {
   constexpr double kEvery = 0.125, kFor = 0.03;
   Scenario scenario{"queues",
