@@ -81,7 +81,7 @@ class Network {
       const uint32_t flow = 1 + time_ns / 100000 % 2;
       send(time_ns, flow, 1000 + time_ns / 100000 * 1500);
       if (!drops(time_ns, flow, random)) continue;
-      // Only the retransmission arrives: late, and with a sequence number below newer packets.
+      // Only the retransmission arrives: late, and with a lower sequence number than newer packets.
       lost_.push_back({time_ns + 5 * kMs, flow, 999 + time_ns / 100000 * 1500});
     }
     log_->evaluate_triggers(kMs);

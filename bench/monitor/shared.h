@@ -16,7 +16,7 @@ inline constexpr char kSharedVariable[] = "TAPLINE_BENCH_SHARED";
 inline constexpr uint32_t kMaxQueues = 4;
 inline constexpr uint32_t kMaxSamples = 1 << 16;
 
-// Taken at intervals of this number of packets, on the receiving thread.
+// The receiving thread's counters after `packets` packets.
 struct Sample {
   uint64_t tsc;
   uint64_t cpu_ns;

@@ -90,7 +90,7 @@ TEST_F(MonitorChildTest, SecretsAreInFilesAndNotOnTheCommandLine) {
   EXPECT_EQ(lines[1], secrets());
 }
 
-// Tests the free descriptors of an agent that has just lost a lease or has many open files.
+// The agent may have any free descriptors, for example after it has lost a lease or with many open files.
 TEST_F(MonitorChildTest, WorksWithAnyFreeDescriptors) {
   std::vector<int> descriptors;
   for (int i = 0; i < 4; ++i) {

@@ -316,7 +316,7 @@ void Lane::close_second(int64_t time_ns) {
   // Losses in whole seconds without packets are reported with those seconds.
   if (!is_first && caught_up_ && second_ns > next_second_ns_) count_losses();
   next_second_ns_ = second_ns + kNsPerSecond;
-  // Queries on a capture file begin to watch with the next packet.
+  // Queries on a capture file are watched from the next packet.
   if (unwatched_ != 0) begin_to_watch(time_ns);
   if (is_first) return;
   run_parsers();

@@ -33,7 +33,7 @@ class Dictionary {
     return std::string_view(bytes_).substr(begin, ends_[index] - begin);
   }
 
-  // Hashes under a random key of this process, so that no sender can choose a slot.
+  // Hashes with a random key of this process, so that no sender can choose a slot.
   static uint64_t hash_of(std::string_view text);
 
  private:
