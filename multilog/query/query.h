@@ -66,7 +66,7 @@ class SegmentMatcher {
 
   enum class Way : uint8_t { kSkip, kStored, kIndex, kScan, kUnreadable };
   // Puts the ascending offsets of the segment's matching rows in [begin, end) into `out`, which is cleared first. Sets
-  // `rows` to the rows' memory, which `keep` may own. `stored_from` is the offset at which the stored filter began.
+  // `rows` to the rows' memory, which `keep` may own.
   Way match(Segment* segment, uint32_t begin, uint32_t end, std::vector<uint16_t>* out, const uint8_t** rows,
             std::shared_ptr<const uint8_t>* keep);
   // Returns the method that match() would choose; `rows` is the approximate number of rows that it would check.

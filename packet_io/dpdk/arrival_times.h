@@ -22,7 +22,7 @@ class ArrivalTimes {
   ArrivalTimes(const uint8_t* ring, size_t frame_bytes, size_t frames)
       : ring_(ring), frame_bytes_(frame_bytes), frames_(frames) {}
 
-  // Finds the ring of these packet sockets with the number `queue`. Returns nullopt if there is none.
+  // Finds ring number `queue` among those of these packet sockets. Returns nullopt if there is none.
   static std::optional<ArrivalTimes> find(std::span<const int> sockets, uint16_t queue, size_t frame_bytes,
                                           size_t frames);
 
