@@ -6,7 +6,7 @@
 
 namespace tapline {
 
-// Iterates in ascending order: for (uint32_t query : SetBits(queries)) …
+// The set bits in ascending order: for (uint32_t query : SetBits(queries)) …
 class SetBits {
  public:
   class Iterator {

@@ -20,7 +20,7 @@ enum class LinkType : uint8_t {
   kLinuxSll2  // DLT_LINUX_SLL2, 20 bytes
 };
 
-// The latest time of a packet, in the year 2116. Adding a duration or a time-out to it can't overflow.
+// The maximum packet time, in the year 2116. Adding a duration or a timeout to it can't overflow.
 inline constexpr int64_t kLatestTimeNs = INT64_MAX / 2;
 
 // Position of an absent header.
@@ -122,8 +122,8 @@ struct Packet {
   uint32_t transport_offset = 0;
   uint32_t payload_offset = 0;
   uint32_t payload_captured_bytes = 0;  // readable at data + payload_offset
-  // The payload length according to the IP header: exceeds the captured bytes under a snaplen, and never includes
-  // Ethernet padding.
+  // The payload length according to the IP header: exceeds the captured bytes if a snap length cut the packet, and
+  // never includes Ethernet padding.
   uint32_t payload_bytes = 0;
   // The telemetry of the innermost packet, for read_telemetry(): the INT header and metadata that switches on the path
   // wrote. Captured completely; 0 bytes if there is none.

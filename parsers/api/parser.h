@@ -202,7 +202,7 @@ inline constexpr int64_t kShortestIntervalNs = 100'000;
 
 inline constexpr int kLookAheadSteps = 3;
 
-// Source of a piece of a stream: its packet's time, its offset, and the peer bytes that the packet acknowledges.
+// The origin of a piece of a stream: its packet's time, its offset, and the peer bytes that the packet acknowledges.
 struct Segment {
   int64_t time_ns;  // capture time of the packet that carried it
   uint64_t offset;  // position of its first byte in this side's stream; 0: the first byte after the SYN, or the first

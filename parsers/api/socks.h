@@ -13,7 +13,7 @@ enum class Step : uint8_t {
   kChosen,    // the server chose no authentication
   kPassword,  // the server chose user and password
   kPasswordSent,
-  kAsked4,  // the client sent a request of version 4
+  kAsked4,  // the client sent a version 4 request
   kAsked5,
   kOver,  // the server has replied, or this is not SOCKS
 };
@@ -30,8 +30,8 @@ struct Message {
 };
 
 // Returns the length of the message at the beginning of a side's next bytes, and moves *step past it. Returns 0, and
-// sets kOver, if `bytes` contains no complete message. The first message must fill `bytes`, which makes a false match
-// unlikely.
+// sets *step to kOver, if `bytes` contains no complete message. The first message must fill `bytes`, which makes a
+// false match unlikely.
 size_t take_message(std::string_view bytes, bool from_client, Step* step, Message* message);
 
 }  // namespace tapline::socks

@@ -1,8 +1,8 @@
 // The metadata that switches wrote into a packet: the stack of INT-MD (P4 INT 2.1 §5.8), as drawn in
 // docs/reference/in-band-telemetry.md.
 //
-// Times are nanoseconds. A value that a switch could not provide, all ones in the packet, stays all ones, truncated to
-// the field. Ports and queue IDs that the instructions do not request are also all ones.
+// Times are nanoseconds. A value that a switch could not provide is all ones, as in the packet, truncated to the field.
+// Ports and queue IDs that the instructions do not request are also all ones.
 #pragma once
 
 #include <array>

@@ -54,8 +54,8 @@ bool is_readable(uint32_t point, LineBreaks line_breaks) {
   return !contains(kUnreadable, point);
 }
 
-// Returns the UTF-8 sequence (RFC 3629 section 4) at the beginning, or a single byte that begins none. REQUIRES: the
-// text is not empty.
+// Returns the UTF-8 sequence (RFC 3629 section 4) at the beginning, or a single byte if no valid sequence begins there.
+// REQUIRES: the text is not empty.
 Character next_character(std::string_view text, LineBreaks line_breaks) {
   const auto first = static_cast<uint8_t>(text[0]);
   if (first < 0x80) return {1, is_readable(first, line_breaks), first};

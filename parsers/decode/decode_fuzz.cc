@@ -1,4 +1,4 @@
-// The first byte is the link type; the second is the number of wire bytes beyond the capture.
+// The first byte of the input is the link type; the second is the number of wire bytes that were not captured.
 #include <cstdlib>
 
 #include "parsers/api/flow_hash.h"

@@ -11,7 +11,8 @@
 
 namespace tapline {
 
-// Returns the length of an extension header, of which at least 8 bytes are readable. `number` is its protocol number.
+// Returns the length of an extension header. `number` is its protocol number. REQUIRES: at least 8 of its bytes are
+// readable.
 inline uint32_t extension_bytes(uint8_t number, const uint8_t* extension) {
   if (number == protocol::kFragment) return 8;
   return number == protocol::kAh ? (extension[1] + 2u) * 4 : (extension[1] + 1u) * 8;
@@ -27,7 +28,7 @@ class Decoder {
 
  private:
   using Step = DecodeOutcome (Decoder::*)();
-  // The evidence for a tunnel: a UDP port may also be a client's random choice.
+  // The evidence for a tunnel. A UDP port alone is weak evidence, since it may be a client's ephemeral port.
   enum class Evidence : uint8_t { kProtocol, kPort };
 
   static constexpr int kMaxDepth = 8;
@@ -37,7 +38,8 @@ class Decoder {
 
   const uint8_t* at(uint32_t offset) const { return raw_.data + offset; }
   bool has(uint32_t bytes) const { return end_ - position_ >= bytes; }  // position_ <= end_ always
-  // Returns the outcome of a missing header: the capture was cut, or the enclosing layer has no room for the header.
+  // Returns the outcome for a header of which bytes are missing: kMalformed if the enclosing layer has no room for the
+  // header, kTruncated if the capture was cut.
   DecodeOutcome missing(uint32_t bytes) const {
     return ip_end_ != 0 && position_ + static_cast<uint64_t>(bytes) > ip_end_ ? DecodeOutcome::kMalformed
                                                                               : DecodeOutcome::kTruncated;

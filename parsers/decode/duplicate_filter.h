@@ -17,7 +17,7 @@ struct DuplicateOptions {
 
 // Detects packets that a second mirror delivers again. One per lane; not thread-safe.
 //
-// Two packets are the same if their digests are (packet_digest.h).
+// Packets with equal digests (packet_digest.h) count as the same packet.
 //
 // A retransmission is a different packet: its sender assigns a new identification. Without an identification (IPv6, or
 // IPv4 identification 0), only time distinguishes a retransmission from a copy. The window is then far below the

@@ -196,7 +196,8 @@ bool FragmentTable::fits(const Place& place, uint32_t begin, uint32_t end, bool 
   return has_more ? begin < end : seen_end <= end;
 }
 
-// Returns false if the piece has an overlap that IPv6 forbids, or the data are in too many pieces.
+// Copies the bytes that no earlier piece covers. Returns false if the piece has an overlap that IPv6 forbids, or the
+// data are in too many pieces.
 bool FragmentTable::copy(uint32_t index, uint32_t begin, uint32_t end, const uint8_t* bytes) {
   Place& place = places_[index];
   uint8_t* data = data_of(index);

@@ -9,8 +9,8 @@
 
 namespace tapline {
 
-// Bounds of a FragmentTable, which reserves about 66 KiB of memory for each of max_datagrams. Memory is touched only as
-// fragments arrive.
+// Bounds of a FragmentTable, which reserves about 66 KiB of memory for each of max_datagrams datagrams. Memory is
+// touched only as fragments arrive.
 struct FragmentOptions {
   uint32_t max_datagrams = 256;         // concurrent datagrams, including completed ones until recycle()
   int64_t timeout_ns = 30'000'000'000;  // in packet time, from the first fragment seen to the last
@@ -18,10 +18,10 @@ struct FragmentOptions {
 
 // Reassembles IPv4 and IPv6 datagrams from their fragments (RFC 791, 8200). One per lane; not thread-safe.
 //
-// A datagram is identified by addresses, identification, (IPv4) protocol, and the VLAN and VNI around it. If IPv4
-// fragments overlap, the bytes that arrived first are kept. IPv6 datagrams with overlaps are dropped (RFC 5722), except
-// for exact repetitions; so are datagrams whose fragments disagree about their end. When all slots are taken, the
-// datagram that began first is evicted.
+// A datagram is identified by its addresses, identification, protocol (IPv4 only), VLAN and VNI. If IPv4 fragments
+// overlap, the bytes that arrived first are kept. IPv6 datagrams with overlaps are dropped (RFC 5722), except for exact
+// repetitions; so are datagrams whose fragments disagree about their end. When all slots are taken, the datagram that
+// began first is evicted.
 //
 //   frames added = frames of completed datagrams + losses().frames + held_frames()
 class FragmentTable {
@@ -47,7 +47,7 @@ class FragmentTable {
   // Releases the completed datagrams.
   void recycle();
 
-  // Returns the losses since the start: frames that became part of no datagram.
+  // Returns the frames lost since the start: those that became part of no datagram.
   const Losses& losses() const { return losses_; }
   uint64_t held_frames() const { return held_frames_; }
 
@@ -70,7 +70,7 @@ class FragmentTable {
   struct Piece {
     uint32_t begin, end;
   };
-  // A slot, which is waiting for fragments (and is then in the age list and in a bucket), completed, or free.
+  // A slot that is free, completed, or waiting for fragments. Waiting slots are in the age list and in a bucket.
   struct Place {
     Key key;
     int64_t first_ns = 0;

@@ -8,7 +8,8 @@ namespace tapline {
 namespace {
 
 bool is_skipped_extension(uint8_t header) {
-  // Hop-by-hop, routing, destination options, mobility, HIP, Shim6: all with the length in the second byte (RFC 6564).
+  // Hop-by-hop, routing, destination options, mobility, HIP and Shim6 all have their length in the second byte (RFC
+  // 6564).
   return header == 0 || header == 43 || header == 60 || header == 135 || header == 139 || header == 140;
 }
 
@@ -27,8 +28,8 @@ uint64_t Decoder::around() const { return ip_end_ != 0 ? ip_end_ : std::max(raw_
 
 // Returns true if a datagram claims to extend beyond its enclosing layer on the wire and its header checksum is wrong,
 // so its length field is corrupt. With a correct checksum, a mirror truncated the datagram or the driver delivers short
-// frames. The wire length is known even under a snap length. Trusting a corrupt length would turn the next 64 KiB of
-// the connection into a gap.
+// frames. The wire length is known even with a snap length. Trusting a corrupt length would turn the next 64 KiB of the
+// connection into a gap.
 bool Decoder::has_wrong_length(uint32_t header_bytes, uint32_t ip_bytes) const {
   if (position_ + static_cast<uint64_t>(ip_bytes) <= around() || !has(header_bytes)) return false;
   return !has_right_checksum(at(position_), header_bytes);

@@ -49,7 +49,7 @@ DecodeOutcome Decoder::typed_link(uint32_t header_bytes, uint32_t type_offset) {
   return tags_and_network();
 }
 
-// The address family is in the capturing host's byte order, and IPv6's number differs between systems.
+// Layout: address family, in the capturing host's byte order; then IP. The number for IPv6 differs between systems.
 DecodeOutcome Decoder::null_link() {
   if (!has(4)) return DecodeOutcome::kTruncated;
   const uint32_t stored = big_endian_32(at(0));
@@ -164,7 +164,7 @@ DecodeOutcome Decoder::pseudowire() {
   return inner_ethernet();
 }
 
-// Layout (RFC 8300): total length in words of 4 bytes, and the next protocol.
+// Layout (RFC 8300): total length in 4-byte words, and the next protocol.
 DecodeOutcome Decoder::nsh() {
   if (too_deep()) return DecodeOutcome::kTooManyHeaders;
   if (!has(8)) return missing(8);
@@ -182,8 +182,8 @@ DecodeOutcome Decoder::nsh() {
 }
 
 // Skips telemetry. Returns false, and sets the frame's outcome, if it is incomplete or nested too deeply. Layout
-// (docs/reference/in-band-telemetry.md): a shim of 4 bytes (type and 4 reserved bits, length after the shim in words of
-// 4 bytes, next type), and the data that switches wrote.
+// (docs/reference/in-band-telemetry.md): a shim of 4 bytes (type and 4 reserved bits, length after the shim in 4-byte
+// words, next type), and the data that switches wrote.
 bool Decoder::telemetry(DecodeOutcome* outcome) {
   constexpr uint32_t kShimBytes = 4;
   *outcome = DecodeOutcome::kTooManyHeaders;

@@ -8,7 +8,7 @@
 namespace tapline {
 namespace {
 
-// Returns true if the payload is exactly one IPv6 packet from or to an address of Teredo's prefix 2001::/32.
+// Returns true if the payload is exactly one IPv6 packet from or to an address in Teredo's prefix 2001::/32.
 bool has_teredo_shape(std::span<const uint8_t> payload, uint32_t payload_bytes) {
   constexpr uint32_t kPrefix = 0x20010000;
   return payload.size() >= 40 && payload[0] >> 4 == 6 && big_endian_16(&payload[4]) + 40u == payload_bytes &&
@@ -17,8 +17,8 @@ bool has_teredo_shape(std::span<const uint8_t> payload, uint32_t payload_bytes) 
 
 }  // namespace
 
-// decode() sets packet.protocol to the innermost packet's transport, so these protocols remain only if it followed no
-// tunnel.
+// decode() sets packet.protocol to the innermost packet's transport, so these protocols remain only if decode()
+// followed no tunnel.
 bool may_carry_packet(const Packet& packet) {
   switch (packet.protocol) {
     case protocol::kIpV4:
@@ -78,7 +78,7 @@ DecodeOutcome Decoder::udp_tunnel() {
 }
 
 // Layout (RFC 2784, 2890): flags, type; then checksum, key and sequence number, each if its flag is set. Version 1 is
-// PPTP's (RFC 2637). The key is not part of the flow's identity: mirrors use one for each direction.
+// PPTP's (RFC 2637). The key is not part of the flow's identity, since mirrors use a separate key for each direction.
 DecodeOutcome Decoder::gre() {
   if (!has(4)) return missing(4);
   const uint8_t* header = at(position_);
@@ -188,7 +188,8 @@ DecodeOutcome Decoder::vxlan_gpe() {
   return gpe_next(next);
 }
 
-// P4 INT 2.1 §5.7.3 proposes 0x80 for telemetry, whose shim names the next protocol.
+// Continues with this next protocol. P4 INT 2.1 §5.7.3 proposes 0x80 for telemetry, whose shim names the protocol after
+// it.
 DecodeOutcome Decoder::gpe_next(uint8_t next) {
   constexpr uint8_t kTelemetry = 0x80;
   while (next == kTelemetry) {
@@ -204,7 +205,7 @@ DecodeOutcome Decoder::gpe_next(uint8_t next) {
   return next == 5 ? mpls() : DecodeOutcome::kNotIp;
 }
 
-// Layout (RFC 8926): version (0) and options' length in words of 4 bytes, flags, type, VNI, reserved byte.
+// Layout (RFC 8926): version (0) and options' length in 4-byte words, flags, type, VNI, reserved byte.
 DecodeOutcome Decoder::geneve() {
   if (!has(8)) return missing(8);
   const uint8_t* header = at(position_);

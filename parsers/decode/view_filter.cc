@@ -40,7 +40,7 @@ bool ViewFilter::is_recent(const Entry& entry, int64_t time_ns) const {
   return std::abs(time_ns - entry.time_ns) <= options_.horizon_ns;
 }
 
-// Returns the oldest packet that this packet may be a view of, or null.
+// Returns the oldest remembered packet that this packet may be a view of, or null.
 ViewFilter::Entry* ViewFilter::find(uint64_t digest, const Packet& packet) {
   Entry* match = nullptr;
   int steps = 0;

@@ -21,7 +21,7 @@ struct ViewOptions {
 //
 // A packet is a repeated view if another tap has shown it within the horizon, and this tap has not. It is a view of the
 // oldest such packet, since queues keep the order of equal packets. A packet that its own tap has shown before is a new
-// packet, such as a retransmission. Packets are equal if their digests are (packet_digest.h).
+// packet, such as a retransmission. Packets with equal digests (packet_digest.h) count as equal.
 //
 //   buckets_   digest ─▶ number of the latest packet      entries_   a ring by number; previous: same bucket, earlier
 //
@@ -39,8 +39,9 @@ class ViewFilter {
 
   // Returns the number of packets that the filter can remember.
   uint64_t capacity() const { return mask_ + 1; }
-  // Returns the number of packets forgotten within the horizon, before all taps had shown them, because memory was full
-  // or more than kLongestWalk packets were equal. Each may have been counted again.
+  // Returns the number of packets that may have been counted again: those that were evicted within the horizon, before
+  // all taps had shown them, because memory was full; and those that were looked up in a bucket with more than
+  // kLongestWalk packets.
   uint64_t forgotten_early() const { return forgotten_early_; }
 
  private:

@@ -103,7 +103,7 @@ void Exchange::recycle() {
   next_check_ns_ = INT64_MIN;
 }
 
-// Reads a message, which follows its length in two bytes (RFC 1035 section 4.2.2, RFC 7766 section 8).
+// Reads a message that is preceded by its length in two bytes (RFC 1035 section 4.2.2, RFC 7766 section 8).
 Unit Exchange::unit(Side side, std::string_view bytes, const Segment& first, Sink& sink) {
   if (bytes.size() < kLengthBytes + kHeaderBytes) return Unit::more(kLengthBytes + kHeaderBytes);
   if (!may_be_message(bytes, strict_ && !recognised_)) return Unit::none();

@@ -37,7 +37,7 @@ bool append_escaped(uint8_t c, Text<kMaxBytes>* text) {
   return text->append({escaped, sizeof escaped});
 }
 
-// FNV-1a: distinguishes the questions of one flow that share an ID.
+// An FNV-1a hash, which distinguishes the questions of one flow that share an ID.
 class Hash {
  public:
   void add(uint8_t byte) { value_ = (value_ ^ byte) * 0x100000001b3; }

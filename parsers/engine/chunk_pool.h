@@ -32,7 +32,7 @@ class ChunkPool {
 
   Chunk& at(uint32_t index) const { return reinterpret_cast<Chunk*>(memory_.data())[index]; }
 
-  // Returns 0 if the budget is used up.
+  // Returns the index of a free chunk, or 0 if the budget is used up.
   uint32_t take() {
     if (free_head_ != 0) {
       const uint32_t index = free_head_;

@@ -55,7 +55,7 @@ class ConnectionTable {
     return probable != nullptr && is_same(*probable, segment, side) ? probable : find(segment, hash, side);
   }
 
-  // Adds an entry whose side 0 is the packet's source. All of the entry but its identity is zero. REQUIRES: !full(),
+  // Adds an entry whose side 0 is the packet's source. Except for its identity, the entry is zero. REQUIRES: !full(),
   // and find() returned null.
   Connection& insert(const Packet& packet, uint64_t hash);
   // Allows the entry to be reused.
@@ -93,8 +93,8 @@ class ConnectionTable {
     }
   }
 
-  // Visits the live connections among `entries` entries starting with entry `first` (the first is 1), in slab order;
-  // visit(connection) may erase its argument. Returns where to resume, 0 at the end.
+  // Visits the live connections among `entries` entries starting with entry `first` (entries are numbered from 1), in
+  // slab order; visit(connection) may erase its argument. Returns where to resume, 0 at the end.
   template <typename Visit>
   uint32_t for_each_from(uint32_t first, uint32_t entries, Visit visit) {
     const uint64_t end = std::min<uint64_t>(uint64_t{first} + entries, uint64_t{used_} + 1);

@@ -168,8 +168,8 @@ void Engine::Impl::deliver_run() {
     Timer timer(loaded, run_.size(), timed_);
     Connection*& connection = run_.front().connection;
     if (connection != nullptr && !loaded->follows(connection->is_tcp())) [[unlikely]] {
-      // Other parsers follow the connection, but this one must not see it. A run of several packets has only one
-      // parser.
+      // Other parsers follow the connection, but this one must not see it. If there are several parsers, a run consists
+      // of one packet.
       Connection* const hidden = std::exchange(connection, nullptr);
       loaded->parser->process(run_, loaded->emitter);
       connection = hidden;
@@ -273,8 +273,9 @@ void Engine::Impl::connect(Packet& packet, uint64_t hash) {
     side = 0;
   }
   follow(*connection, packet.queries & connection_queries_);
-  // A late packet from an interval that is over is not the first one of this interval. A packet that only some of the
-  // connection's queries want (because a rate has fallen) does not reveal which queries want its other packets.
+  // A late packet from an earlier interval does not count as the first one of this interval. A packet that only some of
+  // the connection's queries want (because a sampling rate has fallen) does not show which queries want the
+  // connection's other packets.
   const bool in_time = packet.time_ns >= tick_start_ns_;
   const bool for_all = (packet.queries & connection_queries_) == connection->queries;
   if (in_time) connection->shown_tick = for_all ? tick_number_ : 0;

@@ -57,7 +57,7 @@ struct ParserStats {
 // never decreases in the sink.
 class Engine {
  public:
-  // `sink` outlives the engine. Tuples carry the index of their parser in `parsers`.
+  // Tuples carry the index of their parser in `parsers`. REQUIRES: `sink` outlives the engine.
   Engine(std::vector<std::unique_ptr<Parser>> parsers, TupleSink* sink, const EngineOptions& options = {});
   ~Engine();
   Engine(const Engine&) = delete;
@@ -82,9 +82,9 @@ class Engine {
   // Returns true if a parser that some query wants needs repeated views.
   bool wants_all_views() const;
 
-  // Processes a burst of decoded packets, ideally 1 to 64, in capture order, each with queries != 0. Sets connection,
-  // direction and tcp_events. Repeated views reach only the parsers that need them, and have no other effect. The
-  // packets' bytes may be freed after the call.
+  // Processes a burst of decoded packets, ideally 1 to 64, in capture order. Sets connection, direction and tcp_events.
+  // Repeated views reach only the parsers that need them, and have no other effect. The packets' bytes may be freed
+  // after the call. REQUIRES: each packet has queries != 0.
   void process(std::span<Packet> burst);
 
   // The result of absorb() for the packets that it examined: the first `scanned` of the burst.

@@ -231,7 +231,7 @@ class Engine::Impl final : public StreamReceiver {
   int64_t tick_ns_ = INT64_MIN;
   uint32_t tick_number_ = 0;  // number of these periods so far
   uint64_t ending_ = 0;       // queries whose end is in progress
-  bool settling_ = false;     // true while a connection whose queries are all ending is retired
+  bool settling_ = false;     // true while a connection whose queries are all ending is being retired
   int64_t ending_clock_ns_ = INT64_MIN;
   uint32_t cursor_ = 0;  // the next table entry to visit
   EngineStats stats_;

@@ -7,8 +7,8 @@
 
 namespace tapline {
 
-// The most common kind of packet on most links: Ethernet, IPv4 without options, TCP, whole. It is read without
-// decode(), which has to handle any packet. Packets that are not plain go to decode().
+// The most common kind of packet on most links: an unfragmented TCP packet over IPv4 without options, in Ethernet
+// without tags. It is read without decode(), which has to handle any packet. Packets that are not plain go to decode().
 struct PlainSegment {
   uint32_t src_ip, dst_ip;      // in memory order
   uint16_t src_port, dst_port;  // host order
@@ -21,7 +21,7 @@ struct PlainSegment {
     const uint8_t* ip = raw.data + kIpAt;
     const uint8_t* tcp = ip + kIpBytes;
     if (load<uint16_t>(raw.data + kIpAt - 2) != 0x0008 || ip[0] != 0x45 || ip[9] != protocol::kTcp) return false;
-    // The packet is a fragment: more follow, or it has an offset.
+    // Fragments have an offset, or the flag for more fragments.
     if ((load<uint16_t>(ip + 6) & 0xff3f) != 0) return false;
     const uint32_t ip_bytes = __builtin_bswap16(load<uint16_t>(ip + 2));
     const uint32_t header_bytes = kIpBytes + (tcp[12] >> 4) * 4u;

@@ -100,8 +100,8 @@ Segment Reassembler::segment_of(Connection& connection, const Packet& packet, Si
   Segment segment{.time_ns = packet.time_ns, .offset = 0, .peer_offset = 0, .peer_offset_known = false};
   const bool believed = peer.acked_known && peer.known && !before(peer.acked, packet.tcp_ack);
   if (!packet.has_tcp_flag(tcp_flag::kAck) || !believed) return segment;
-  // A negative offset is forged or refers to data before the first byte seen. Its sender had then received nothing of
-  // the stream.
+  // A negative offset is forged or refers to data before the first byte seen. In both cases, the packet's sender had
+  // received none of the known stream.
   const int64_t offset = static_cast<int64_t>(peer.offset) + sequence_distance(peer.next_seq, packet.tcp_ack);
   segment.peer_offset_known = true;
   segment.peer_offset = static_cast<uint64_t>(std::max<int64_t>(offset, 0));
@@ -254,8 +254,8 @@ void Reassembler::buffer(Connection& connection, Side side, Piece piece) {
   }
 }
 
-// Returns 0 if there was no room. The flow's first hole has then been skipped, unless there is none because the piece
-// is next in order.
+// Stores the piece in a chunk and returns its index. If there is no room, skips the hole before the first waiting chunk
+// or, if no chunk is waiting, the hole before the piece, and returns 0.
 uint32_t Reassembler::store(Connection& connection, Side side, const Piece& piece) {
   Half& half = stream_of(connection).half[side];
   const bool flow_full = half.chunks >= max_flow_chunks_;

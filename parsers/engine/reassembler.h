@@ -9,12 +9,12 @@
 
 namespace tapline {
 
-// Receives the reassembled bytes. Each call returns true if the receiver wants more of the connection.
+// Receives the reassembled bytes. on_data() and on_gap() return true if the receiver wants more of the connection.
 class StreamReceiver {
  public:
   virtual ~StreamReceiver() = default;
   virtual bool on_data(Connection& connection, Side side, std::span<const uint8_t> bytes, const Segment& segment) = 0;
-  // Reports bytes that were not captured. `reason` is the reason for no longer waiting for them.
+  // Reports bytes that were not captured. `reason` is why the reassembler stopped waiting for them.
   virtual bool on_gap(Connection& connection, Side side, uint64_t bytes, const Segment& segment, LossReason reason) = 0;
   virtual void on_stream_end(Connection& connection, Side side, StreamEnd end, int64_t time_ns) = 0;
 };
@@ -40,7 +40,8 @@ class Reassembler {
 
   Reassembler(uint64_t max_bytes, uint32_t max_flow_bytes, StreamReceiver* receiver);
 
-  // Must be called before the packet advances connection.seq_end. REQUIRES: a TCP packet with packet.connection.
+  // Processes a packet's payload and flags. Must be called before the packet advances connection.seq_end. REQUIRES: a
+  // TCP packet with packet.connection.
   void add(const Packet& packet, Side side);
   // Ends the stream: delivers the waiting data with its gaps, then ends both sides.
   void finish(Connection& connection, StreamEnd end, int64_t time_ns);

@@ -105,12 +105,12 @@ TEST(Reassembler, OutOfOrderAndRetransmitted) {
 
 TEST(Reassembler, FirstDataThatArrivesAfterItsAcknowledgement) {
   EXPECT_EQ(reassemble(opened({client_data(2, ""), client_data(0, "ab"), client_data(2, "cd")})).client(), "abcd.");
-  // A keep-alive differs only in its length.
+  // A keep-alive with a garbage byte before the first data changes nothing.
   EXPECT_EQ(reassemble(opened({client_data(0, ""), client_data(UINT32_MAX, "?"), client_data(0, "ab")})).client(),
             "ab.");
 }
 
-// Acknowledgements of both sides precede the first data of both.
+// In some of the orders, the acknowledgements of both sides arrive before the first data of either.
 TEST(Reassembler, FirstDataOfBothSidesAfterTheAcknowledgements) {
   Conversation conversation;
   conversation.handshake().server("hello").client_ack().client("hi").server_ack().client("more").close();

@@ -196,7 +196,8 @@ TEST(FlowRate, IntervalsFrom100MicrosecondsUp) {
   }
 }
 
-// Compares the rates of every millisecond. On a link of 10 Gb/s, the windows of sequence numbers are shorter than that.
+// Compares the rates of every millisecond. On a 10 Gb/s link, the windows of sequence numbers are shorter than a
+// millisecond.
 TEST(FlowRate, AgreesWithTheSendersInEachMillisecond) {
   std::vector<FlowSpec> flows;
   for (uint32_t flow = 0; flow < 4; ++flow) flows.push_back({.bits_per_second = 4'000'000'000, .end_ns = 40 * kMs});
@@ -229,7 +230,7 @@ TEST(FlowRate, AShortenedIntervalHasTheRateOfItsPart) {
   for (const Tuple& tuple : run.tuples()) EXPECT_NEAR(number(tuple, "bits_per_second"), 800e6, 1e6);
 }
 
-// Neither SYNs nor flows of one segment displace a flow that sends, and flows that are no longer followed are counted.
+// Neither SYNs nor one-segment flows displace a flow that sends, and flows that are no longer followed are counted.
 TEST(FlowRate, AFloodEvictsNoSendingFlow) {
   const std::vector<FlowSpec> flows = rates::testing::slow_flows(6, 2.0, 3);
   const std::vector<Frame> real = frames_of(run_mirror(flows, rates::testing::slow_mirror(), 4), flows);

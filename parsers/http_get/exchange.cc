@@ -40,8 +40,8 @@ bool Exchange::is_overtaken(Side side, std::span<const uint8_t> bytes, const Seg
   return readers_[side].may_be_overtaken(text) && pairing_.has_request_at(segment.offset);
 }
 
-// Called when the stream's first bytes are not a message. Some requests are readable only by the server: if its
-// response is HTTP, so is the connection.
+// Called when the stream's first bytes are not a message. Some requests can be parsed only by the server; if it
+// responds with HTTP, the connection is HTTP, too.
 void Exchange::leave_http(Side side, const Segment& segment, size_t bytes) {
   not_http_[side] = true;
   over_ |= is_connect(pairing_.answered()) || is_connect(pairing_.next_request());

@@ -43,8 +43,8 @@ class Exchange final : private MessageHandler {
   using Response = http::Response;
   using Sink = TransactionSink<Request, Response>;
   static constexpr size_t kMaxPending = 128;
-  // Maximum number of pending requests once more than this many segments with requests have passed, but not one byte
-  // from the server was captured or acknowledged. The limit makes requests on a one-way mirror cheap, and reports them
+  // Maximum number of pending requests once more than this many segments with requests have passed and no byte from the
+  // server has been captured or acknowledged. The limit makes requests on a one-way mirror cheap, and reports them
   // early.
   static constexpr uint32_t kMaxUnheard = 16;
   // A stream that was joined in the middle belongs to another protocol if it shows no HTTP within this many bytes.

@@ -24,7 +24,7 @@ StartKind look_at(std::string_view bytes);
 // are too short to tell must begin like a usual method or a status line.
 bool may_resume_at(std::string_view bytes);
 
-// Returns true if the line has only GET and a path, and so is a whole request of HTTP/0.9, which has no fields (RFC
+// Returns true if the line has only GET and a path, and so is a complete HTTP/0.9 request, which has no fields (RFC
 // 1945 section 4.1). More text may follow only from a client that left out the version by mistake.
 bool is_simple_request(std::string_view bytes);
 

@@ -300,7 +300,7 @@ TEST(HttpGet, LongHeads) {
   }
 }
 
-// A server that times out sends an unrequested response.
+// A server that times out an idle connection may send an unsolicited response.
 TEST(HttpGet, UnsolicitedResponse) {
   const std::string timeout = "HTTP/1.1 408 Request Time-out\r\nConnection: close\r\n\r\n";
   Conversation conversation;

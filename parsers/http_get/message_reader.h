@@ -61,7 +61,7 @@ class MessageReader {
   }
   // Ends the current message before the next byte, regardless of the length that its head gives.
   void overtake(MessageHandler& handler) { lose_step(handler); }
-  // Call it when the other side responds: if only a line without a version has arrived, that was a whole request.
+  // Call it when the other side responds: if only a line without a version has arrived, the line is a complete request.
   void answered(MessageHandler& handler) {
     if (mode_ == Mode::kHead) [[unlikely]]
       finish_simple_request(handler);
@@ -74,7 +74,7 @@ class MessageReader {
 
   // Returns the offset of the next byte.
   uint64_t offset() const { return offset_; }
-  // Returns an offset: messages that begin before it will no longer be reported.
+  // Returns the lowest offset at which a message that is yet to be reported can begin.
   uint64_t settled_offset() const {
     return mode_ == Mode::kStart || mode_ == Mode::kSeek || mode_ == Mode::kOpaque ? offset_ : first_.offset;
   }

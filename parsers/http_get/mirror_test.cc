@@ -117,7 +117,7 @@ std::vector<Frame> three_transactions(size_t cut, std::vector<size_t>* transacti
   return self_identifying(3, cut, transaction_of);
 }
 
-// While the parser waits for a lost request, responses wait, too, and one of the waiting responses may be lost as well.
+// While the parser waits for a lost request, it holds back the responses, and another response may be lost as well.
 TEST(HttpGet, NeverPairsWrongIfThreeFramesAreLost) {
   std::vector<size_t> transaction_of;
   const std::vector<Frame> frames = self_identifying(11, 1000, &transaction_of);

@@ -38,7 +38,8 @@ class EndpointText {
   size_t size_ = 0;
 };
 
-// Handles ICMP messages of both versions: pairs echoes, and reports errors with the packets that they concern.
+// Handles messages of both ICMP versions: pairs echoes, and reports each error together with the packet that it
+// concerns.
 class Icmp final : public TransactionParser<icmp::Echoes> {
  public:
   const Schema& schema() const override;

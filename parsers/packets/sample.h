@@ -7,7 +7,7 @@
 
 namespace tapline {
 
-// One packet as counters see it: a cache line, without its bytes.
+// One packet as counters see it, without its bytes, in one cache line.
 //
 // The 48 bytes after time_ns are its key, so that an AND of six words yields the packet's group (GroupBy).
 struct alignas(64) Sample {

@@ -13,12 +13,12 @@ struct TcpFacts {
   uint32_t out_of_order_bytes = 0;
   // Payload bytes before this segment that have not been captured.
   uint32_t missing_bytes = 0;
-  // Time from a segment to the ACK that covers it, measured here; 0 if this packet covers none.
+  // Time from a segment to the ACK that covers it, measured at the tap; 0 if this packet covers none.
   uint32_t rtt_ns = 0;
   // Bytes in flight at the end of the last window; set for a connection's first packet in a window.
   uint32_t in_flight_bytes = 0;
-  // Sums to in_flight_bytes minus the bytes acknowledged in this window: each ACK contributes minus the bytes that it
-  // acknowledges.
+  // The values of a window sum to in_flight_bytes minus the bytes acknowledged in the window: each ACK contributes the
+  // negated number of bytes that it acknowledges.
   int32_t unacked_bytes = 0;
 };
 

@@ -35,7 +35,7 @@ uint32_t elapsed_ms(uint32_t since_ms, uint32_t now_ms, uint32_t mask) {
   return elapsed > mask - kMaxLateMs ? 0 : elapsed;
 }
 
-// Compares two keys without a call of memcmp().
+// Compares two keys without calling memcmp().
 bool is_same(const uint64_t* a, const uint64_t* b) {
   uint64_t difference = 0;
   for (int word = 0; word < kKeyWords; ++word) difference |= a[word] ^ b[word];

@@ -15,7 +15,7 @@ struct Degraded {
   struct Item {
     uint32_t original;
     uint32_t captured_bytes;
-    uint32_t frame;  // index in `frames`, if that is not empty
+    uint32_t frame;  // index in `frames` or, if that is empty, in the original capture
     bool altered;    // true if its bytes were changed
   };
   std::vector<Item> items;

@@ -42,10 +42,10 @@ class TupleStore final : public TupleSink {
   std::vector<Tuple> tuples;
 };
 
-// A copy of an original frame. Copies lists them by original frame.
+// A captured copy of an original frame. `Copies` lists the copies by original frame.
 struct Copy {
   int64_t time_ns;
-  uint32_t captured_bytes;  // captured bytes, as on the wire
+  uint32_t captured_bytes;  // 0 if its bytes were altered
 };
 using Copies = std::vector<std::vector<Copy>>;
 
@@ -58,7 +58,7 @@ std::vector<Tuple> run(const std::vector<testing::Frame>& frames, const Degraded
   TupleStore store;
   Engine engine(testing::make_parsers({"http_get"}), &store);
   const FlowHasher hasher(testing::kTestKey);
-  // The source's times in order, made unique by adding up to 996 ns.
+  // Packets get the source's times in ascending order, made unique by adding up to 996 ns.
   int64_t now_ns = 0;
   std::vector<int64_t> times;
   for (const Degraded::Item& item : degraded.items) times.push_back(source[item.frame].time_ns);
@@ -194,7 +194,7 @@ class Scorer {
   Score score_;
 };
 
-// Scores connections with one direction missing, by the fields of the captured one.
+// Scores connections with one direction missing, by the fields of the captured direction.
 void score_one_way(const std::vector<Transaction>& truth, const std::vector<Tuple>& tuples, Degradation degradation,
                    uint32_t seed, Score* score) {
   const bool requests = degradation == Degradation::kRequestsOnly;

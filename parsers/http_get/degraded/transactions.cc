@@ -152,7 +152,7 @@ bool is_versioned(std::string_view line) {
   return blank != std::string_view::npos && lower(line.substr(blank + 1)).starts_with("http/");
 }
 
-// Reads a request of HTTP/0.9: only GET and a path.
+// Reads an HTTP/0.9 request, which consists of GET and a path.
 bool read_simple_request(const Stream& stream, size_t begin, Transaction* transaction) {
   const std::string_view text(stream.bytes);
   const size_t line_end = text.find('\n', begin);
