@@ -14,7 +14,7 @@ constexpr int16_t kNever = Api::kNever;
 constexpr std::string_view kError = "E", kThrottledError = "4 E";
 constexpr std::string_view kTopicErrors = "4 [ s [ 4 E";
 
-// Derived from Kafka's message descriptions (clients/src/main/resources/common/message), by key.
+// Kafka's APIs by key, derived from its message descriptions (clients/src/main/resources/common/message).
 constexpr Api kApis[] = {
     {"Produce", 13, 9, "s@3 A 4 [ T@0-12 U@13", "[ s@0-12 u@13 [ 4 E"},
     {"Fetch", 18, 12, "4@0-14 4 4 4@3 1@4 4@7 4@7 [ T@0-12 U@13", "4@1 E@7 4@7 [ s@0-12 u@13 [ 4 E"},
@@ -409,7 +409,7 @@ class Walk {
     ended_ = count == 0;
   }
 
-  // Skips the path's steps up to ')', once per element.
+  // Skips the elements of an array, each of which consists of the path's steps up to ')'.
   void step_over(std::string_view& path) {
     const size_t end = path.find(')');
     const std::string_view element = path.substr(0, end);

@@ -5,8 +5,7 @@
 
 namespace tapline::kafka {
 
-// A kind of request, by its key. `latest` is the last version whose bodies are read; for later versions, only the
-// header is read.
+// One of Kafka's APIs. `latest` is the last version whose bodies are read; for later versions, only the header is read.
 //
 // A path of steps locates a body's topic and error. The steps are executed in order while bytes remain:
 //

@@ -25,7 +25,7 @@ void fill(Request& request, const RequestHead& head, const Findings& findings) {
   request.never_answered = head.key == kProduceKey && findings.acks_known && findings.acks == 0;
 }
 
-// Skips a message that is not examined: the available bytes and the rest.
+// Skips a message that is not examined: its available bytes, and those that have not arrived yet.
 Unit stepped_over(std::string_view bytes, uint64_t message) {
   const uint64_t seen = std::min<uint64_t>(bytes.size(), message);
   return Unit::taken(seen, message - seen);
@@ -56,7 +56,7 @@ bool is_certain(const RequestHead& head, std::string_view bytes) {
 
 }  // namespace
 
-// Forwards only transactions that are certain to be of this protocol.
+// Forwards only transactions that certainly belong to this protocol.
 class Exchange::Filter final : public Sink {
  public:
   Filter(const Exchange& exchange, Sink& sink) : exchange_(exchange), sink_(sink) {}
@@ -258,7 +258,7 @@ Unit Exchange::unasked(std::string_view bytes) const {
   return stepped_over(bytes, message);
 }
 
-// Returns true for a token. Each token gets a response, and tokens are not reported, since they contain passwords.
+// Returns true for a SASL token. Each token gets a response, and tokens are not reported, since they contain passwords.
 bool Exchange::is_token(std::string_view bytes) const {
   if (!raw_tokens_ || bytes.size() < kLengthBytes || message_bytes(bytes) > kMaxTokenBytes) return false;
   return bytes.size() < kResponseHeadBytes || pairing_.find_request(int32_at(bytes, kLengthBytes)) == nullptr;

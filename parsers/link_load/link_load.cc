@@ -83,7 +83,7 @@ class LinkLoad final : public Parser {
     for (size_t i = 0; i < sums_.size(); ++i) {
       Sum& ended = sums_[i];
       if (ended.queries == 0 || (ended.queries &= ~queries) != 0) continue;
-      // Flows still contribute to the sum; two intervals later these contributions expire.
+      // Flows still contribute to the sum. After two more intervals, these contributions have expired.
       ended.sum.next(), ended.sum.next();
       if (link_flows_ != nullptr) link_flows_->forget(static_cast<uint32_t>(i));
     }
@@ -95,7 +95,7 @@ class LinkLoad final : public Parser {
   static constexpr int64_t kNever = INT64_MIN;
   static constexpr uint32_t kMaxSums = 1024;
   static constexpr uint32_t kMaxLinkFlows = 4096;
-  static constexpr uint32_t kMaxStep = 1 << 30;  // maximum between two acknowledgements (RFC 7323 section 2.3)
+  static constexpr uint32_t kMaxStep = 1 << 30;  // maximum advance between two acknowledgements (RFC 7323 section 2.3)
 
   struct OfTap {
     int64_t begin_ns = kNever;  // start of the interval, or of its observed part
@@ -118,7 +118,7 @@ class LinkLoad final : public Parser {
   struct FollowedFlow {
     SequenceTracker trackers[2];
     LinkShare shares[2];
-    uint32_t acknowledged[2] = {};  // latest ACK for a side of which no packet was seen, ...
+    uint32_t acknowledged[2] = {};  // latest ACK for a side from which no packet was seen, ...
     bool acknowledges[2] = {};      // ... if the other side has acknowledged something
     uint32_t sums[2] = {};          // index in sums_, from 1; 0: no packet of the side
   };

@@ -29,7 +29,7 @@ std::vector<Value> arguments(double flows_above, uint64_t link = kTenGigabits, u
           Value::i64(kMs),  Value::string("edge"), Value::f64(flows_above)};
 }
 
-// Makes the parser with these arguments of query 0.
+// Makes the parser with these arguments for query 0.
 Harness harness(const std::vector<Value>& arguments) {
   std::vector<std::unique_ptr<Parser>> parsers;
   parsers.push_back(make_link_load(1 << 14));
@@ -37,7 +37,7 @@ Harness harness(const std::vector<Value>& arguments) {
   return Harness(std::move(parsers));
 }
 
-// A flow of a tuple. An unknown or unbounded rate is infinite.
+// A flow in a tuple. An unknown or unbounded rate is infinite.
 struct Flow {
   std::string name;
   double bits_per_second, low, high;

@@ -76,7 +76,7 @@ std::string_view trimmed(std::string_view keys) {
   return keys;
 }
 
-// The head of a UDP datagram: request number, sequence number, total number of datagrams, reserved; 16 bits each.
+// The head of a UDP datagram: request ID, sequence number, total number of datagrams, reserved; 16 bits each.
 struct DatagramHead {
   uint16_t id, number, total, reserved;
 };

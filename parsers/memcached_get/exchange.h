@@ -119,7 +119,7 @@ class Exchange final : public OrderedExchange<Exchange, Request, Response, 1024>
   bool torn_ = false;
   uint64_t torn_end_ = 0;  // end of the bytes seen before the gap
   int64_t torn_ns_ = 0;
-  std::array<uint16_t, 8> answered_ = {};  // numbers of the latest datagrams with responses, 0 = none
+  std::array<uint16_t, 8> answered_ = {};  // IDs of the latest requests with responses, 0 = none
   size_t answered_count_ = 0;
 };
 

@@ -1,6 +1,6 @@
 #include "parsers/testing/fuzz_packets.h"
 
-// The first bit of the input selects connections or datagrams.
+// The lowest bit of the input's first byte selects connections (0) or datagrams (1).
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   if ((data[0] & 1) != 0) {

@@ -23,7 +23,7 @@ inline constexpr uint32_t kCompress = 1 << 5, kProtocol41 = 1 << 9, kTls = 1 << 
                           kQueryAttributes = 1 << 27, kDeprecateEof = 1 << 24;
 }  // namespace capability
 
-// Longer statements are truncated to the limit of a tuple's string.
+// Longer statements are truncated to the maximum string length of a tuple.
 inline constexpr uint32_t kMaxStatementBytes = 32 << 10;
 // Denotes the statement prepared last, for servers that accept an execute before they have responded to the prepare.
 inline constexpr uint32_t kLatestStatement = 0xffffffff;

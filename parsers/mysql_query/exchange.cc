@@ -9,8 +9,8 @@ constexpr uint32_t kKeptOfFirst = 256;    // a greeting
 constexpr uint32_t kKeptOfResponse = 64;  // the numbers of an OK, the code of an error
 constexpr uint32_t kMaxGreetingBytes = 4 << 10;
 constexpr uint32_t kMaxLoginBytes = 128 << 10;
-// A stream that was joined in the middle belongs to another protocol if nothing of this one is found within this many
-// bytes.
+// A stream that was joined in the middle belongs to another protocol if no message of this one is found within this
+// many bytes.
 constexpr uint64_t kMaxSeekBytes = 16 << 20;
 constexpr size_t kKeptTextBytes = 256;
 
@@ -219,8 +219,8 @@ void Exchange::prove(uint8_t weight, Sink& sink) {
   if (proven()) sink.on_client(static_cast<Side>(client_));
 }
 
-// Returns true if the piece is the first packet of a stream whose TCP handshake was not captured: a greeting or a
-// login.
+// Resumes, and returns true, if the piece is the first packet of a stream whose TCP handshake was not captured: a
+// greeting or a login.
 bool Exchange::resume_first(Side side, Piece piece) {
   PacketReader reader(kept_of_first);
   Packet packet;

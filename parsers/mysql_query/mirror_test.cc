@@ -1,5 +1,5 @@
-// Tests captures as mirrors deliver them: with lost, late, repeated and cut segments, without the beginning, and one
-// direction.
+// Tests captures as mirrors deliver them: with lost, late, repeated and cut segments, without the beginning, and in one
+// direction only.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ bool is_right(const testing::Tuple& tuple) {
   if (!tuple["partial"].empty() || tuple["kind"] == "connect" || tuple["kind"] == "prepare") return true;
   const std::string& statement = tuple["statement"];
   if (statement == "-") return tuple["rows"] == "2" || tuple["rows"] == "-";  // its PREPARE was not seen
-  // If rows were lost, the tuple does not have their number.
+  // If rows were lost, the tuple does not contain the number of rows.
   const std::string rows = statement.substr(7, 1);
   return tuple["rows"] == rows || (tuple["cut"] == "true" && tuple["rows"] == "-");
 }
@@ -67,7 +67,8 @@ TEST(MysqlQuery, ALostSegmentAffectsOnlyItsTransaction) {
     }
     Lines other_lines = expected;
     other_lines.erase(other_lines.begin() + 1 + static_cast<ptrdiff_t>((lost - 6) / 2));
-    // If the prepared statement's response is missing, its ID is the next one.
+    // If the prepare is lost, its text is unknown. If only its response is lost, the statement's ID must be the next
+    // one.
     if (lost == 6) other_lines[2] = "execute - ok 0 2 1 ";
     EXPECT_EQ(whole_lines, other_lines) << lost;
   }

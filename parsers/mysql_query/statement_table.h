@@ -8,8 +8,8 @@
 namespace tapline::mysql {
 
 // The texts of a connection's prepared statements, by the IDs that the server assigned. Servers increment IDs, so the
-// slot of an ID's lowest bits is nearly always free. If it isn't, the table doubles until it has kMaxPlaces slots;
-// after that, the newer statement takes the slot. Not thread-safe.
+// slot that an ID's lowest bits select is nearly always free. If it isn't, the table doubles until it has kMaxPlaces
+// slots; after that, the newer statement takes the slot. Not thread-safe.
 class StatementTable {
  public:
   static constexpr size_t kMaxPlaces = 1024;

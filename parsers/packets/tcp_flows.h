@@ -54,8 +54,8 @@ class TcpFlows {
 
   uint64_t flows() const { return flows_; }
   uint64_t evicted_flows() const { return evicted_flows_; }
-  // Returns the number of holes that were dropped because memory was full when another one began. Bytes that fill them
-  // count as retransmitted.
+  // Returns the number of holes that were dropped because another one began and the side already had kHoles of them.
+  // Bytes that fill a dropped hole count as retransmitted.
   uint64_t forgotten_holes() const { return forgotten_holes_; }
 
  private:

@@ -23,8 +23,8 @@ inline thread_local CallMark* call_mark = nullptr;
 
 // Returns this thread's mark.
 inline CallMark& call_mark() { return internal::call_mark != nullptr ? *internal::call_mark : internal::own_call_mark; }
-// Makes this thread write to `mark`, which outlives the thread's calls. If it is null, the thread writes to a mark that
-// is never read.
+// Makes this thread write to `mark` or, if it is null, to a mark that is never read. REQUIRES: `mark` outlives the
+// thread's calls.
 inline void set_call_mark(CallMark* mark) { internal::call_mark = mark; }
 
 // Marks the thread as running the plug-in's code while this object exists.

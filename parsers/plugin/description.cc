@@ -25,7 +25,7 @@ bool is_name(std::string_view text) {
                      [](char c) { return is_lower(c) || (c >= '0' && c <= '9') || c == '_'; });
 }
 
-// Reads a string. Touches at most one byte more than allowed.
+// Reads a string of at most `longest` bytes. Touches at most one more byte.
 bool read_text(const char* text_bytes, size_t longest, std::string* text) {
   text->clear();
   if (text_bytes == nullptr) return true;

@@ -12,7 +12,7 @@ namespace tapline {
 
 class Plugin {
  public:
-  // Returns null, and sets *error to a sentence, if the file is not a plug-in, is built for another version, or
+  // Returns null, and sets *error to the reason, if the file is not a plug-in, is built for another version, or
   // describes its parsers incorrectly. All code of the object runs marked with `index`.
   static std::unique_ptr<Plugin> load(const std::string& path, uint32_t index, std::string* error);
 

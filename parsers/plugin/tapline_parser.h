@@ -9,17 +9,17 @@
  * `tapline-monitor --plugin FILE` loads it.
  *
  * Versions. TAPLINE_PARSER_ABI changes when the meaning of a declaration here changes; a plug-in built for another
- * number is rejected. Structures only grow at their end: each side declares the size of its structures (`struct_bytes`,
- * `field_bytes`), and structures that Tapline passes may be larger than those that a plug-in knows.
+ * version is rejected. Structures only grow at their end: each side declares the size of its structures
+ * (`struct_bytes`, `field_bytes`), and structures that Tapline passes may be larger than those that a plug-in knows.
  *
  * Instances and threads. Each lane (polling thread) has a separate instance from create(). An instance is called by one
  * thread at a time; different instances run concurrently.
  *
  * Lifetimes. The arguments of a callback (`out`, packets, bytes, connections, segments) are valid until it returns,
  * except for a connection's `state`: those bytes belong to the parser from the connection's first packet until
- * on_release(); they are initially zero and aligned to 8. Values, their strings and headers that a plug-in passes are
- * copied before the function that takes them returns. A header may be kept until the end of the interval in which it
- * was made.
+ * on_release(); they are initially zero and aligned to 8 bytes. Values, their strings and headers that a plug-in passes
+ * are copied before the function that takes them returns. A header may be kept until the end of the interval in which
+ * it was made.
  *
  * Faults. If a callback crashes, or does not return within the watchdog's timeout, the monitor restarts; the second
  * time, it disables the plug-in. Exceptions must not leave a callback.
@@ -114,7 +114,7 @@ enum { TAPLINE_TCP_SYN = 1, TAPLINE_TCP_ESTABLISHED = 2, TAPLINE_TCP_CLOSED = 4,
 typedef struct tapline_connection {
   uint64_t flow_hash;
   uint8_t ip[2][16];    /* network order; IPv4 as IPv4-mapped (::ffff:a.b.c.d) */
-  uint16_t port[2];     /* host order, as all numbers here */
+  uint16_t port[2];     /* host order, like all numbers here */
   uint32_t incarnation; /* the client's initial sequence number; 0: not seen */
   uint8_t client_side;  /* 0 or 1 */
   uint8_t client_known_by;
@@ -130,7 +130,7 @@ typedef struct tapline_packet {
   uint64_t flow_hash;
   uint8_t src_ip[16]; /* as in tapline_connection */
   uint8_t dst_ip[16];
-  uint16_t src_port; /* 0 without ports */
+  uint16_t src_port; /* 0 if the protocol has no ports */
   uint16_t dst_port;
   uint8_t ip_version; /* 4 or 6 */
   uint8_t protocol;   /* 6 TCP, 17 UDP, … */
@@ -147,18 +147,18 @@ typedef struct tapline_packet {
   uint32_t transport_offset;
   uint32_t payload_offset;
   uint32_t payload_captured_bytes; /* readable at data + payload_offset */
-  uint32_t payload_bytes;          /* according to the IP header: exceeds the captured bytes under a snaplen */
+  uint32_t payload_bytes;          /* according to the IP header: exceeds the captured bytes of a cut packet */
   uint8_t tap;                     /* number of its tap, from 0 */
   uint8_t repeated_view;           /* 1: another tap has already shown the packet */
   uint16_t reserved;
   tapline_connection* connection; /* null if TAPLINE_NEEDS_CONNECTIONS is not set, and for packets other than TCP */
 } tapline_packet;
 
-/* The source of a piece of a stream. */
+/* The origin of a piece of a stream: its packet, and its position. */
 typedef struct tapline_segment {
   int64_t time_ns;
-  uint64_t offset;      /* position of its first byte in this side's stream */
-  uint64_t peer_offset; /* bytes of the other side's stream that its packet acknowledges */
+  uint64_t offset;      /* position of the piece's first byte in this side's stream */
+  uint64_t peer_offset; /* bytes of the other side's stream that the packet acknowledges */
   uint32_t peer_offset_known;
   uint32_t reserved;
 } tapline_segment;
@@ -188,8 +188,8 @@ typedef enum tapline_loss {
 } tapline_loss;
 
 /* All functions take the `out` of the current callback, and ignore calls with another one. Those that emit return 1,
- * or 0 for a tuple that violates the schema (number and types of values, null texts): it is not emitted, and counted as
- * invalid_tuple. */
+ * or 0 for a tuple that violates the schema (number and types of values, null strings): it is not emitted, and counted
+ * as invalid_tuple. */
 typedef struct tapline_host {
   uint32_t abi;          /* TAPLINE_PARSER_ABI */
   uint32_t struct_bytes; /* sizeof(tapline_host) as Tapline knows it */
@@ -197,7 +197,7 @@ typedef struct tapline_host {
   int64_t (*now_ns)(tapline_out* out);
   /* Emits a tuple that this packet completes. `packet` belongs to the current process() call. */
   int (*emit_packet)(tapline_out* out, const tapline_packet* packet, const tapline_value* values, uint32_t count);
-  /* Emits a tuple of a connection that is an argument of the current callback. */
+  /* Emits a tuple for a connection that is an argument of the current callback. */
   int (*emit_connection)(tapline_out* out, const tapline_connection* connection, const tapline_value* values,
                          uint32_t count);
   /* Make the header of a tuple that is emitted later, for example per interval. Return 0 unless the packet or
@@ -213,8 +213,8 @@ typedef struct tapline_host {
 
 /* ---- Description of parsers ---------------------------------------------------------------------------------- */
 
-/* Names consist of lower case letters, digits and '_', at most 63, and begin with a letter. Other strings are
- * printable ASCII. */
+/* Names consist of at most 63 lower-case letters, digits and '_', and begin with a letter. Other strings are printable
+ * ASCII. */
 typedef struct tapline_field {
   const char* name;
   const char* unit;        /* "ns", "bytes", "packets"; null: none */
@@ -244,7 +244,7 @@ enum { TAPLINE_END_BY_FIN, TAPLINE_END_BY_RESET, TAPLINE_END_GIVEN_UP }; /* the 
 typedef struct tapline_parser {
   uint32_t struct_bytes; /* sizeof(tapline_parser) */
   uint32_t field_bytes;  /* sizeof(tapline_field) */
-  const char* name;      /* differs from all other parsers' names */
+  const char* name;      /* unique among all parsers */
   const char* description;
   uint32_t layer; /* tapline_layer */
   uint32_t needs;
@@ -269,7 +269,7 @@ typedef struct tapline_parser {
   /* Called when `bytes` bytes between the previous data and the next were never captured. */
   int (*on_gap)(void* self, tapline_connection* connection, uint32_t side, uint64_t bytes,
                 const tapline_segment* segment, tapline_out* out);
-  /* Called when this side sends no more. */
+  /* Called when this side's stream ends. */
   void (*on_stream_end)(void* self, tapline_connection* connection, uint32_t side, uint32_t end, int64_t time_ns,
                         tapline_out* out);
   /* Called at the end of each interval of packet time. end_ns is the first nanosecond of the next interval, a multiple

@@ -7,8 +7,8 @@
 namespace tapline::postgres {
 namespace {
 
-// A stream that was joined in the middle belongs to another protocol if nothing of this one is found within this many
-// bytes.
+// A stream that was joined in the middle belongs to another protocol if no message of this one is found within this
+// many bytes.
 constexpr uint64_t kMaxSeekBytes = 16 << 20;
 // Maximum number of the server's bytes before the client's first byte.
 constexpr size_t kMaxAheadBytes = 8 << 10;

@@ -91,7 +91,7 @@ class Exchange {
  private:
   class Filter;
   static constexpr size_t kMaxUnitBytes = kHeadBytes + kMaxNameBytes + kMaxStatementBytes + 1;
-  // An unmistakable message proves the protocol, and so does this number of others.
+  // An unmistakable message proves the protocol, and so do this many other messages.
   static constexpr uint8_t kProof = 3;
   static constexpr char kTlsHandshake = 0x16;  // the first byte of a TLS record
 
@@ -147,7 +147,7 @@ class Exchange {
   bool startup_late_ = false;          // earlier requests for encryption may have been lost
   bool encryption_requested_ = false;  // true if the client's latest message requested it
   bool encrypting_ = false;            // the client encrypts; the server's agreement may arrive late
-  bool answering_ = true;              // true until the server has sent a message other than responses of one byte
+  bool answering_ = true;              // true until the server has sent a message other than one-byte responses
   bool described_ = false;             // a prepared statement's description follows, and belongs to no request
   bool failed_known_ = false;          // future requests of failed_batch_ will be skipped
   bool executed_ = false;              // the latest portal was executed, although its Execute is late

@@ -6,7 +6,7 @@
 
 namespace tapline::postgres {
 
-// Longer statements are truncated to the limit of a tuple's string.
+// Longer statements are truncated to the maximum string length of a tuple.
 inline constexpr uint64_t kMaxStatementBytes = 32 << 10;
 // Longer names of statements and portals are not distinguished; the server itself truncates most names to 63 bytes.
 inline constexpr uint64_t kMaxNameBytes = 256;

@@ -28,7 +28,7 @@ std::string message(char type, const std::string& payload = "") {
   return type + number(payload.size() + 4, 4) + payload;
 }
 
-// Messages of the client.
+// Messages from the client.
 std::string startup() {
   const std::string payload = number(196608, 4) + text("user") + text("eve") + '\0';
   return number(payload.size() + 4, 4) + payload;
@@ -46,7 +46,7 @@ std::string execute(const std::string& portal = "") { return message('E', text(p
 std::string describe(char kind, const std::string& name = "") { return message('D', kind + text(name)); }
 const std::string kSync = message('S'), kTerminate = message('X');
 
-// Messages of the server.
+// Messages from the server.
 const std::string kReady = message('Z', "I"), kParsed = message('1'), kBound = message('2'), kNoData = message('n');
 std::string columns() { return message('T', number(1, 2) + text("id") + number(0, 18)); }
 std::string rows(int count) {
