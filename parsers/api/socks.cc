@@ -14,13 +14,13 @@ uint16_t port_at(std::string_view bytes, size_t i) {
   return big_endian_16(reinterpret_cast<const uint8_t*>(bytes.data()) + i);
 }
 
-// The layout is: 5, count, count methods.
+// Layout: 5, count, count methods.
 size_t greeting(std::string_view bytes) {
   const bool is_whole = bytes.size() > 2 && at(bytes, 0) == kVersion5 && bytes.size() == 2u + at(bytes, 1);
   return is_whole ? bytes.size() : 0;
 }
 
-// The layout is: 4, command, port, address, user, 0; then, if the address is 0.0.0.x, a name, 0.
+// Layout: 4, command, port, address, user, 0; then, if the address is 0.0.0.x, a name, 0.
 size_t request_4(std::string_view bytes, Message* message) {
   constexpr size_t kUserAt = 8;
   if (bytes.size() <= kUserAt || at(bytes, 0) != kVersion4 || at(bytes, 1) == 0 || at(bytes, 1) >= kLastCommand)
@@ -38,7 +38,7 @@ size_t request_4(std::string_view bytes, Message* message) {
   return end != std::string_view::npos && end + 1 == bytes.size() ? bytes.size() : 0;
 }
 
-// Reads a request or its reply. The layout is: 5, code, 0, kind of address, address, port.
+// Reads a request or its reply. Layout: 5, code, 0, kind of address, address, port.
 size_t request_5(std::string_view bytes, Message::Kind kind, uint8_t last_code, Message* message) {
   constexpr uint8_t kIpV4 = 1, kName = 3, kIpV6 = 4;
   constexpr size_t kAddressAt = 4;
@@ -54,14 +54,14 @@ size_t request_5(std::string_view bytes, Message::Kind kind, uint8_t last_code, 
   return begin + size + 2;
 }
 
-// The layout is: 0, code, six bytes.
+// Layout: 0, code, six bytes.
 size_t reply_4(std::string_view bytes, Message* message) {
   if (bytes.size() < 8 || bytes[0] != 0 || at(bytes, 1) < kGranted4 || at(bytes, 1) > kLastReply4) return 0;
   *message = {Message::Kind::kReply, kVersion4, at(bytes, 1), {}, false, 0};
   return 8;
 }
 
-// The layout is: 1, length, user, length, password.
+// Layout: 1, length, user, length, password.
 size_t password(std::string_view bytes) {
   if (bytes.size() < 2 || at(bytes, 0) != kPasswordVersion || bytes.size() < 3u + at(bytes, 1)) return 0;
   const size_t user_end = 2u + at(bytes, 1);

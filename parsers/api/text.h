@@ -31,7 +31,7 @@ inline bool is_plain(uint64_t word) {
 }
 }  // namespace text_detail
 
-// Returns whether shown(text) differs from the text. Reads eight bytes at a time, since it runs on every string of
+// Returns true if shown(text) differs from the text. Reads eight bytes at a time, since it runs on every string of
 // every tuple.
 inline bool must_encode(std::string_view text, LineBreaks line_breaks) {
   const char* bytes = text.data();

@@ -20,7 +20,8 @@ inline uint32_t extension_bytes(uint8_t number, const uint8_t* extension) {
 
 class Decoder {
  public:
-  // *packet has the data, time_ns, captured_bytes, wire_bytes and tap of `raw`; all other fields have their defaults.
+  // REQUIRES: *packet has the data, time_ns, captured_bytes, wire_bytes and tap of `raw`, and defaults in all other
+  // fields.
   Decoder(const RawPacket& raw, Packet* packet) : raw_(raw), packet_(packet), end_(raw.captured_bytes) {}
 
   DecodeOutcome frame();     // starts at the link header
@@ -38,8 +39,8 @@ class Decoder {
 
   const uint8_t* at(uint32_t offset) const { return raw_.data + offset; }
   bool has(uint32_t bytes) const { return end_ - position_ >= bytes; }  // position_ <= end_ always
-  // Returns the outcome for a header of which bytes are missing: kMalformed if the enclosing layer has no room for the
-  // header, kTruncated if the capture was cut.
+  // Returns the outcome for an incomplete header: kMalformed if the enclosing layer has no room for the header,
+  // kTruncated if the capture was cut.
   DecodeOutcome missing(uint32_t bytes) const {
     return ip_end_ != 0 && position_ + static_cast<uint64_t>(bytes) > ip_end_ ? DecodeOutcome::kMalformed
                                                                               : DecodeOutcome::kTruncated;

@@ -21,7 +21,7 @@ struct DuplicateOptions {
 //
 // A retransmission is a different packet: its sender assigns a new identification. Without an identification (IPv6, or
 // IPv4 identification 0), only time distinguishes a retransmission from a copy. The window is then far below the
-// shortest retransmission time-out in use (200 ms), so the only false positives are fast retransmissions within a
+// shortest retransmission timeout in use (200 ms), so the only false positives are fast retransmissions within a
 // millisecond of the original, and the second of two acknowledgements or datagrams that are equal in every bit.
 //
 // If more packets fall within the window than the filter can remember, it evicts, among a few, the packet whose window

@@ -47,8 +47,8 @@ uint64_t constant_ip_fields(const Packet& packet) {
   return packet.ip_version == 4 ? big_endian_32(ip + 4) & 0xffff3fff : big_endian_32(ip) & 0x000fffff;
 }
 
-// Returns the number of data bytes that every capture of the packet with this snap length contains, provided that the
-// packet has at most two VLAN tags there.
+// Returns the number of data bytes that the digest covers: all bytes if they were captured, and otherwise those that a
+// capture with the same snap length contains even if the packet has two VLAN tags there.
 uint32_t common_bytes(const Packet& packet) {
   if (packet.payload_captured_bytes >= packet.payload_bytes) return packet.payload_captured_bytes;
   const uint32_t spare_bytes = packet.vlan_tags < 2 ? (2u - packet.vlan_tags) * 4 : 0;

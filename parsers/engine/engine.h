@@ -106,12 +106,12 @@ class Engine {
   // Absorbs packets that no parser has to see (Needs::every_packet). Most packets are of this kind if parsers look at
   // connections rather than at payload. Absorbed packets need no decoding, matching or parsing.
   //
-  // `unconditional` queries want every packet of the burst; each of the `endpoints` queries wants all packets of a
-  // connection or none, and process() has seen these packets since the queries were added. No other query wants any
-  // packet of the burst. Packets at `end_ns` or later are not absorbed. After the call, pass the packets in `left` to
-  // process() in order, and then, if there were any, call advance(latest_ns) before examining the rest of the burst.
-  // This keeps the order of each connection's packets, and of packet times. Examines nothing if some parser needs every
-  // packet.
+  // Packets at `end_ns` or later are not absorbed. After the call, pass the packets in `left` to process() in order,
+  // and then, if there were any, call advance(latest_ns) before examining the rest of the burst. This keeps the order
+  // of each connection's packets, and of packet times. Examines nothing if some parser needs every packet. REQUIRES:
+  // the `unconditional` queries want every packet of the burst; each of the `endpoints` queries wants all packets of a
+  // connection or none, and process() or absorb() has received those packets since the query was added; no other query
+  // wants any packet of the burst.
   AbsorbResult absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints, int64_t end_ns);
 
   // Advances packet time to at least now_ns without a packet, on idle interfaces. Never pass wall-clock time with

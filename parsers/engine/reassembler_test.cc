@@ -248,7 +248,7 @@ TEST(Reassembler, MidStreamAndOneWay) {
   Frame late_frame = client_data(4, "ef");
   late_frame.time_ns += Reassembler::kHoleTimeoutNs;
   EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late_frame}).client(), "a<1>cdef.");
-  // Data that arrive at the time-out are too late; a nanosecond earlier, they are not.
+  // Data that arrive at the timeout are too late; a nanosecond earlier, they are not.
   Frame missing = client_data(1, "b");
   missing.time_ns = late_frame.time_ns;
   EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late_frame, missing}).client(), "a<1>cdef.");

@@ -276,7 +276,7 @@ class FlowRate final : public Parser {
 
   rates::MirrorTaps<rates::SamplingShare> taps_;
   rates::PortInference ports_;
-  uint64_t speeds_id_ = 0;  // id of the routes whose speeds are in force
+  uint64_t speeds_id_ = 0;  // id of the routes whose speeds are in use
   rates::BurstLimits limits_;
   rates::QueryBegins begins_;
   uint64_t evicted_ = 0;  // in this interval

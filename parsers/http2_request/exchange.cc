@@ -362,7 +362,7 @@ bool Exchange::was_closed(uint32_t stream) const {
 
 // ---- missing bytes ----
 
-// A frame begins with its length, so its end is known even if the frame was cut.
+// Handles a cut frame. Its end is known, since a frame begins with its length.
 Unit Exchange::on_cut(Side side, std::string_view bytes, const Segment& first, bool /*in_packet*/) {
   if (!halves_[side].frames || bytes.size() < FrameHead::kBytes) return Unit::none();
   const FrameHead head = parse_frame(bytes);

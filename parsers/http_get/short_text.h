@@ -23,7 +23,7 @@ class ShortText {
   }
   ~ShortText() { clear(); }
 
-  // Stores the concatenation of the three texts. REQUIRES: the result is shorter than 4 GiB.
+  // Stores the concatenation of the three strings. REQUIRES: the result is shorter than 4 GiB.
   void assign(std::string_view first, std::string_view second, std::string_view third) {
     clear();
     const size_t bytes = first.size() + second.size() + third.size();

@@ -272,7 +272,7 @@ Unit Exchange::token(Side side, std::string_view bytes) {
 
 void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t time_ns) { close(side, end_offset, time_ns); }
 
-// A message begins with its length, so its end is known even if it was cut.
+// Handles a cut message. Its end is known, since a message begins with its length.
 Unit Exchange::on_cut(Side side, std::string_view bytes, const Segment& first, bool /*in_packet*/) {
   RequestHead head;
   size_t wanted = 0;

@@ -267,7 +267,7 @@ TEST(KafkaRequest, IgnoresOtherProtocols) {
 
 // ---- a real broker ----
 
-// Returns a text that identifies a request: its client, API, API version and correlation ID.
+// Returns a string that identifies a request: its client, API, API version and correlation ID.
 std::string name_of(const testing::Tuple& tuple) {
   return tuple["client_id"] + " " + tuple["api"] + " " + tuple["api_version"] + " " + tuple["correlation_id"];
 }

@@ -306,7 +306,7 @@ class LinkLoad final : public Parser {
 
   rates::MirrorTaps<OfTap> taps_;
   rates::PortInference ports_;
-  uint64_t speeds_id_ = 0;  // id of the routes whose speeds are in force
+  uint64_t speeds_id_ = 0;  // id of the routes whose speeds are in use
   rates::QueryBegins begins_;
   std::vector<Sum> sums_;
   std::vector<Place> places_;  // each has a sum

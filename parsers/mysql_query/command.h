@@ -44,7 +44,7 @@ struct Command : RequestHalf {
   uint8_t code = 0;
   uint8_t sequence = 0;  // number of its first packet
   uint8_t parts = 1;     // number of packets; 255 means 255 or more
-  bool cut = false;      // true if the text was longer
+  bool cut = false;      // true if the text was truncated
   uint32_t statement_id = 0;
   uint64_t more_bytes = 0;  // bytes that the client sent for it later (a file or password data)
 

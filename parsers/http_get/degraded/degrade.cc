@@ -25,7 +25,7 @@ Items all_items(const std::vector<testing::Frame>& frames) {
   return items;
 }
 
-// Delays each item by the number of places that places_late() returns, which is called in the order of the items.
+// Calls places_late() for each item in order, and delays the item by the number of places that it returns.
 template <typename PlacesLate>
 Items delayed(const Items& items, PlacesLate places_late) {
   std::vector<std::pair<size_t, Degraded::Item>> order;
