@@ -9,7 +9,7 @@
 
 namespace tapline {
 
-// Bounds of a FragmentTable, which reserves about 66 KiB of memory for each of max_datagrams datagrams. Memory is
+// Bounds of a FragmentTable, which reserves about 65 KiB of memory for each of max_datagrams datagrams. Memory is
 // touched only as fragments arrive.
 struct FragmentOptions {
   uint32_t max_datagrams = 256;         // concurrent datagrams, including completed ones until recycle()

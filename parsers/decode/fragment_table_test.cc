@@ -278,7 +278,7 @@ TEST_F(FragmentTableTest, FragmentsInsideAndAroundTunnels) {
   EXPECT_TRUE(std::equal(packet_.payload().begin(), packet_.payload().end(), datagram.begin() + 8, datagram.end()));
 }
 
-// A model of one datagram, which keeps the first copy of each byte.
+// A model of one datagram that keeps the first copy of each byte.
 struct Model {
   std::vector<int> bytes = std::vector<int>(1024, -1);
   uint32_t end = 0;  // 0: not known

@@ -226,10 +226,10 @@ class Engine::Impl final : public StreamReceiver {
   std::span<Packet> run_;
   int64_t clock_ns_ = INT64_MIN;
   int64_t second_end_ns_ = INT64_MIN;
-  // Between these two times no interval of an active parser begins or ends.
+  // The current period, within which no interval of an active parser begins or ends.
   int64_t tick_start_ns_ = INT64_MIN;
   int64_t tick_ns_ = INT64_MIN;
-  uint32_t tick_number_ = 0;  // number of these periods so far
+  uint32_t tick_number_ = 0;  // number of such periods so far
   uint64_t ending_ = 0;       // queries whose end is in progress
   bool settling_ = false;     // true while a connection whose queries are all ending is being retired
   int64_t ending_clock_ns_ = INT64_MIN;

@@ -27,7 +27,7 @@ class StreamReceiver {
 //
 // In-order data goes directly from the packet to the receiver. Out-of-order data waits in chunks, which are bounded per
 // flow and in total. A hole is skipped when
-//  - the other side has acknowledged the data after it, and it is still open a few packets or a moment later (a
+//  - the other side has acknowledged the data after it, and the hole is still open a few packets or a moment later (a
 //    mirror may deliver packets a few places late),
 //  - it has been open for kHoleTimeoutNs (captures of one direction have no acknowledgements),
 //  - the buffers are full, or the connection ends.

@@ -251,7 +251,7 @@ void MessageReader::message_done(bool exact, MessageHandler& handler) {
   if (!exact) handler.on_hidden(side_, offset_);
 }
 
-// Ends a body when a gap that begins here extends beyond it. The body's length still gives its end, provided that there
+// Ends a body if the gap at `gap_begin` extends beyond it. The body's length still gives its end, provided that there
 // was a body.
 void MessageReader::end_in_gap(uint64_t gap_begin, MessageHandler& handler) {
   const bool is_known = !std::exchange(body_uncertain_, false);

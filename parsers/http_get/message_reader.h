@@ -34,7 +34,7 @@ class MessageHandler {
   virtual bool on_headless(Side side, const Segment& first) = 0;
 };
 
-// Finds the messages in one side's stream. Heads in one piece are parsed in place, others are collected in a buffer of
+// Finds the messages in one side's stream. Heads in one piece are parsed in place; others are collected in a buffer of
 // at most kMaxHeadBytes; bodies are skipped. After a gap that may hide a message it resumes at the next piece that
 // begins like a head.
 class MessageReader {

@@ -1,5 +1,5 @@
-// Tests captures as mirrors deliver them: one direction, without the beginning, and with lost, late, repeated and cut
-// segments.
+// Tests captures as mirrors deliver them: in one direction only, without the beginning, and with lost, late, repeated
+// and cut segments.
 #include <gtest/gtest.h>
 
 #include <algorithm>

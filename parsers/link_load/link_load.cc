@@ -33,8 +33,8 @@ using rates::SequenceTracker;
 // set of queries that want its packets. This parser has a separate table of flows: a flow that several taps show is
 // followed at each of them, and a connection has no room for that.
 //
-// If a query requests the flows of links with high loads (`flows_above`), each of its packets is also added to a table
-// of flows (LinkFlows).
+// If a query requests the flows on highly loaded links (`flows_above`), each of its packets is also added to a table of
+// flows (LinkFlows).
 class LinkLoad final : public Parser {
  public:
   explicit LinkLoad(uint32_t max_flows) : flows_(max_flows, Forget{&sums_}) { sums_.reserve(kMaxSums); }

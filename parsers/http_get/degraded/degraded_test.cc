@@ -1,5 +1,5 @@
 // Measures http_get on captures as mirrors deliver them: the capture http_zipf with packets lost, late or duplicated,
-// in one direction only, or beginning in the middle, each with 20 seeds; and its damaged files.
+// in one direction only, or beginning in the middle (20 seeds each), and the damaged files of http_zipf.
 //
 // TAPLINE_SEEDS sets the number of seeds. Prints a table of the results.
 #include <gtest/gtest.h>
