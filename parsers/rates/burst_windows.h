@@ -54,8 +54,8 @@ struct WindowRate {
 };
 
 // Estimates the rate of one direction of a TCP flow from the first packet of one burst to the first packet of the next:
-// (sequence B - sequence A) / (time B - time A). Consecutive windows share their end points, so several of them are as
-// exact as one. Plain data, zero-initialised. Not thread-safe.
+// (sequence B - sequence A) / (time B - time A). Consecutive windows share their end points, so the sum of several is
+// as exact as one. Plain data, zero-initialised. Not thread-safe.
 class BurstWindows {
  public:
   // Adds a sample. `progress` is SequenceTracker's result for the sample; `queue` has observed the copy. Returns true
@@ -93,7 +93,7 @@ class BurstWindows {
   // Adds bytes that the other direction acknowledged but that were not captured (SequenceTracker::acknowledge).
   void add_hole(const Progress& progress) { open_.add_hole(progress); }
 
-  // Returns the sum of the windows that ended since the last call of next().
+  // Returns the sum of the windows that ended since the last call to next().
   WindowRate ended(const MirrorQueue& queue) const {
     WindowRate ended = closed_;
     if (anchor_ns_ > chain_begin_ns_) {

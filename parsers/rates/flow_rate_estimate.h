@@ -70,11 +70,11 @@ inline Bounded scaled_bytes(const Counted& counted, const MirrorInterval& mirror
 struct FlowRate {
   Method method = Method::kUnknown;
   Bounded bits_per_second;  // the value is NaN if the method is kUnknown
-  double interval_ns = 0;   // the time over which it is the mean
+  double interval_ns = 0;   // time over which the rate is averaged
 };
 
-// Returns the rate of one direction of a flow in an interval in which it has `counted` copies and, if it is TCP with
-// data, `windows`. `link_bits_per_second` bounds the estimate, and is 0 if unknown.
+// Returns the rate of one direction of a flow in an interval, from its copies (`counted`) and, if it is TCP with data,
+// from `windows`. `link_bits_per_second` bounds the estimate, and is 0 if unknown.
 inline FlowRate estimate_rate(const WindowRate& windows, const Counted& counted, const MirrorInterval& mirror,
                               uint64_t link_bits_per_second) {
   FlowRate rate;

@@ -13,7 +13,8 @@ inline void append_bits(double bits_per_second, std::string* text) {
 }
 
 // Returns the flows as a JSON array of [flow, bits/s, lower bound, upper bound], with null for an unknown rate and for
-// a missing upper bound: [["10.0.0.1:40000-10.0.0.2:80/tcp",812000000,790000000,830000000]]. It has at most 12 KiB.
+// a missing upper bound: [["10.0.0.1:40000-10.0.0.2:80/tcp",812000000,790000000,830000000]]. The text is at most 12 KiB
+// long.
 inline std::string text_of(const LinkFlows::List& list) {
   std::string text = "[";
   for (const LinkFlows::Flow& flow : list.flows) {

@@ -49,9 +49,9 @@ struct LinkShare {
 //
 // Bytes that the other direction acknowledges count at the time of the acknowledgement, so `lead` is the advance up to
 // the direction's first sample in the interval. The lower bound leaves out `lead`, the upper one adds `trail`. The
-// upper bound also covers flows without any sample: as many packets as would leave none among the samples in one of 20
-// cases. A flow that has no sample for two intervals is over. Each lane has a separate sum; sums of lanes are added.
-// Constant time per sample, no allocation; not thread-safe.
+// upper bound also covers flows without any sample: it adds as many packets as would go unsampled in one of 20 cases. A
+// flow without a sample for two intervals has ended. Each lane has a separate sum; sums of lanes are added. Takes
+// constant time per sample and does not allocate. Not thread-safe.
 class LinkSum {
  public:
   // Adds a TCP sample that has, or may have, usable sequence numbers. REQUIRES: `flow` belongs to this sum.
@@ -82,7 +82,7 @@ class LinkSum {
   // Adds a packet without sequence numbers.
   void add(uint32_t wire_bytes) { others_.add(wire_bytes); }
 
-  // Removes a flow that is over or no longer followed.
+  // Removes a flow that has ended or is no longer followed.
   void remove(const LinkShare& flow) {
     if (flow.interval == interval_) trail_bytes_ -= flow.step_bytes;
     leave(flow);
@@ -110,7 +110,7 @@ class LinkSum {
     return static_cast<double>(covered_.sequence_bytes) + scale * static_cast<double>(others_.wire_bytes);
   }
 
-  // Returns the link's load. `interval_ns` bounds the interval's length without the mirror's delay.
+  // Returns the link's load. `interval_ns` bounds the interval's length, excluding the mirror's delay.
   // `link_bits_per_second` is 0 if unknown.
   LinkLoad load(const MirrorInterval& mirror, const Bounded& interval_ns, uint64_t link_bits_per_second) const {
     const double infinite = std::numeric_limits<double>::infinity();
@@ -135,7 +135,7 @@ class LinkSum {
     load.bits_per_second.low = std::min(link, bytes.low * 8e9 / interval_ns.high);
     load.bits_per_second.high = interval_ns.low <= 0 ? link : std::min(link, bytes.high * 8e9 / interval_ns.low);
     if (mirror.complete) return load;
-    // In a short interval, a step that began long before it may exceed the link's capacity. Keeps NaN.
+    // In a short interval, a step that began long before it may exceed the link's capacity. A NaN stays NaN.
     load.bits_per_second.value = std::min(load.bits_per_second.value, load.bits_per_second.high);
     return load;
   }

@@ -1,4 +1,4 @@
-// Compares link loads with the bytes that the senders of a modelled switch put on them in the same time.
+// Compares link loads with the bytes that the senders of a modelled switch put on them during the same time.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -32,7 +32,7 @@ struct QueueDelay {
 
 struct MirrorPort {
   uint64_t bits_per_second = 0;  // 0: learned from the shortest time of 64 packets
-  int64_t max_delay_ns = 0;      // delay by a full queue; 0: learned while the queue fills
+  int64_t max_delay_ns = 0;      // delay of a full queue; 0: learned while the queue fills
   int64_t clock_error_ns = 0;    // maximum error of packet times, in either direction
   // False: one FIFO queue. True: a queue per input port, served round-robin, each of which fills independently.
   bool fair_queues = false;
@@ -48,9 +48,10 @@ struct MirrorPort {
 // queue of an oversubscribed port fills, which stretches copies by the oversubscription factor. So this class bounds
 // each copy's delay:
 //
-//   - A gap between copies shows an empty queue. From there on the delay is at most the time since.
-//   - A hole in a flow's sequence numbers while the port is busy shows a full queue. From there on the delay is below
-//     that of a full queue by at most the time since, as long as packets arrive at half of the port's speed or more.
+//   - A gap between copies shows an empty queue. From then on, the delay is at most the time since the gap.
+//   - A hole in a flow's sequence numbers while the port is busy shows a full queue. From then on, the delay is below
+//     that of a full queue by at most the time since the hole, as long as packets arrive at half of the port's speed or
+//     more.
 //
 // It assumes queues of a fixed size. A hole may also stem from a loss before the switch, so only the third hole of a
 // busy period counts. No allocation; one instance per mirror port; not thread-safe.
@@ -109,7 +110,7 @@ class MirrorQueue {
   // Returns bounds of the true time between two packets whose copies are `interval_ns` apart.
   Bounded true_interval(int64_t interval_ns, const QueueDelay& first, const QueueDelay& second) const {
     const auto full = static_cast<double>(full_delay_ns_), measured = static_cast<double>(interval_ns);
-    // The additional wait of the second copy.
+    // Bounds of how much longer the second copy was queued than the first.
     auto min_ns = static_cast<double>(second.low_ns - first.high_ns);
     auto max_ns = static_cast<double>(second.high_ns - first.low_ns);
     if (!first.from_full && second.from_full) {
@@ -143,8 +144,8 @@ class MirrorQueue {
 
   // Figures of one interval, until next_interval().
 
-  // Returns true if no copy was dropped: no hole is left unfilled, and either the port was never busy as long as a full
-  // queue keeps it busy, or enough samples are contiguous.
+  // Returns true if no copy was dropped: no hole is left unfilled, and either the port was never busy for as long as a
+  // full queue keeps it busy, or enough samples are contiguous.
   bool complete() const { return holes_ == 0 && (longest_busy_ns() <= harmless_ns() || witnesses_ >= kWitnesses); }
   // Returns the longest time that the port was busy. No copy waited longer, except those already waiting when
   // observation began.
@@ -197,7 +198,7 @@ class MirrorQueue {
 
   int64_t busy_ns() const { return last_ns_ == kNever ? 0 : last_ns_ - first_of_busy_ns_; }
 
-  // Returns for how long the port can be busy without a drop. A queue that has dropped a packet was full, and keeps the
+  // Returns how long the port can be busy without a drop. A queue that has dropped a packet was full, and keeps the
   // port busy until it is empty.
   int64_t harmless_ns() const {
     if (port_.max_delay_ns != 0) return port_.max_delay_ns - frame_ns_;
@@ -230,7 +231,7 @@ class MirrorQueue {
   uint64_t ns_per_byte_ = 0;  // with kFractionBits
   int64_t slack_ns_ = 0;      // shorter gaps may stem from the clock
   int64_t full_ns_[3] = {kNever, kNever,
-                         kNever};  // the latest three times after which the queue was full, the latest first
+                         kNever};  // the latest three times after which the queue was full, newest first
   int64_t full_delay_ns_ = kUnknownNs;
   int64_t frame_ns_ = 0;
   int64_t longest_busy_ns_ = 0;

@@ -24,7 +24,7 @@ class MirrorTaps {
     Own own;
   };
 
-  // Discards all state of the taps.
+  // Sets the taps' names, and discards all state of the taps.
   void set_names(std::span<const TapNames> names) {
     taps_.clear();
     grow(names.size());

@@ -22,7 +22,7 @@ inline TcpSample sample_of(const Packet& packet) {
   return sample;
 }
 
-// Returns true if the packet acknowledges a number that its receiver sent. A RST may not do so.
+// Returns true if the packet acknowledges a number that its receiver sent. The number in a RST may be unrelated.
 inline bool acknowledges(const Packet& packet) {
   return (packet.tcp_flags & (tcp_flag::kAck | tcp_flag::kRst)) == tcp_flag::kAck;
 }
@@ -41,7 +41,7 @@ void prefetch_flows(std::span<const Packet> burst, const Table& flows) {
   }
 }
 
-// Returns the side of its flow that sent a packet: 0 or 1, the same for all packets of one direction.
+// Returns which side of its flow sent the packet, 0 or 1; all packets of one direction have the same side.
 inline Side side_of(const Packet& packet) {
   const auto order = packet.src_ip <=> packet.dst_ip;
   return order == 0 ? packet.src_port < packet.dst_port : order < 0;

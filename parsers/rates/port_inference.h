@@ -21,10 +21,10 @@ namespace tapline::rates {
 // from the routes (Planck section 3.2.1). A port that can't be inferred is unknown. If the output port is unknown, the
 // packet is counted under the reason. Infers nothing while there are no routes.
 //
-// Versions of the routes also have the speeds of links.
+// The routes also contain the speeds of links.
 class PortInference {
  public:
-  // Keeps the routes in force unchanged for the length of a burst.
+  // Keeps the current routes unchanged while it exists (during a burst).
   class Burst {
    public:
     explicit Burst(RouteFeed::Reader* reader) : reader_(reader) {}
@@ -53,7 +53,7 @@ class PortInference {
     return Burst(reader_);
   }
 
-  // REQUIRES: the burst of the latest begin() lasts.
+  // REQUIRES: the Burst of the latest begin() exists.
   CopyPort port_of(const Packet& packet, Emitter& out) const {
     const CopyPort marked = marked_port_of(packet);
     if (marked.separates_ports || known_id_ == 0 || packet.tap >= infers_.size() || !infers_[packet.tap]) [[likely]]
@@ -65,7 +65,7 @@ class PortInference {
   }
 
   // Returns the port by which the packet entered the switch, or 0 if unknown. Follows the packet's path from switch to
-  // switch, so it costs a few hundred cycles. REQUIRES: the burst of the latest begin() lasts.
+  // switch, which takes a few hundred cycles. REQUIRES: the Burst of the latest begin() exists.
   uint16_t input_port_of(const Packet& packet) const {
     if (is_marked(packet)) return marked_input_port_of(packet);
     if (known_id_ == 0 || packet.tap >= infers_.size() || !infers_[packet.tap]) return 0;
@@ -77,8 +77,8 @@ class PortInference {
   // Returns an ID that distinguishes the routes of the latest begin() from all others, or 0 if there are none.
   uint64_t id() const { return known_id_; }
 
-  // Returns the speed, in bits per second, of the link at a port of the tap's switch or, if the tap has a port, at that
-  // one. 0 if unknown.
+  // Returns the speed, in bits per second, of the link at this port of the tap's switch or, if the tap has a port, at
+  // the tap's port; 0 if unknown.
   uint64_t link_speed(uint8_t tap, uint16_t port) const {
     if (tap >= speeds_.size()) return 0;
     const auto found = speeds_[tap].find(own_ports_[tap] != 0 ? own_ports_[tap] : port);
@@ -108,8 +108,8 @@ class PortInference {
     }
   }
 
-  // Returns the number of a port whose name is the number, or 0 for any other name, such as that of its neighbour:
-  // "2nd-floor".
+  // Returns the number of a port whose name is the number, or 0 for any other name, such as that of a neighbour
+  // ("2nd-floor").
   static uint16_t number_of(const std::string& port) {
     uint16_t number = 0;
     const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
@@ -141,7 +141,7 @@ class PortInference {
 
   RouteFeed::Reader* reader_ = nullptr;
   std::vector<TapNames> taps_;
-  uint64_t known_id_ = 0;                             // id of the routes that the following belong to; 0: none
+  uint64_t known_id_ = 0;                             // ID of the routes from which the fields below are; 0: none
   std::vector<const SwitchRoutes*> switches_;         // by tap; null: unknown
   std::vector<bool> infers_;                          // by tap
   std::vector<std::map<uint16_t, uint64_t>> speeds_;  // by tap and port, in bits per second

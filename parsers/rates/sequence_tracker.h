@@ -10,7 +10,7 @@ namespace tapline::rates {
 struct TcpSample {
   int64_t time_ns = 0;
   uint32_t seq = 0;            // as sent
-  uint32_t payload_bytes = 0;  // by the IP header, not by captured bytes
+  uint32_t payload_bytes = 0;  // according to the IP header, not captured bytes
   uint32_t wire_bytes = 0;
   bool syn = false;
   bool fin = false;
@@ -65,7 +65,7 @@ class SequenceTracker {
   }
 
   // Records that the other direction acknowledged all data before `ack`: data that were not captured by then were sent
-  // nevertheless, so they are a hole. Ignored for a direction without samples, which may take another path.
+  // nevertheless, so they are a hole. Does nothing for a direction without samples, which may take another path.
   Progress acknowledge(uint32_t ack, int64_t time_ns, const Limits& limits) {
     Progress progress;
     progress.seq = ack;
@@ -106,7 +106,7 @@ class SequenceTracker {
     sampled(sample);
   }
 
-  // Returns the farthest that the numbers may have moved since the latest sample.
+  // Returns the maximum advance of the numbers since the latest sample.
   double reachable(int64_t time_ns, const Limits& limits) const {
     const auto silence_ns = static_cast<double>(std::max<int64_t>(0, time_ns - last_ns_));
     return static_cast<double>(limits.max_bits_per_second) / 8e9 * silence_ns;
@@ -195,7 +195,7 @@ class SequenceTracker {
     if (sample.payload_bytes == 0) {
       progress->step = Step::kControl;
     } else if (sample.payload_bytes + (sample.fin ? 1 : 0) > behind) {
-      // A retransmission combined with new bytes, or with the end.
+      // A retransmission combined with new bytes, or with a FIN.
       TcpSample rest = sample;
       rest.payload_bytes -= behind;
       progress->seq = next_seq_;

@@ -150,7 +150,7 @@ TEST(SequenceTracker, AHoleIsForgottenBeforeItsNumbersReturn) {
   EXPECT_EQ(flow.add(kStep, kStep).step, Step::kRepeated);
 }
 
-// Only acknowledgements of a direction are captured.
+// Only the acknowledgements of a direction's data are captured.
 TEST(SequenceTracker, AHoleMayGrowBeyondTheSequenceSpace) {
   constexpr uint32_t kStep = 1 << 28;
   Tracked flow;

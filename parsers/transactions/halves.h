@@ -9,13 +9,14 @@
 
 namespace tapline {
 
-// The pairing's part of a request, without its text. A protocol's request derives from it, or from RequestHalf, and
-// adds the fields that it reports. Objects are reused, so the protocol must set all these fields after begin_request().
+// The fields of a request that the pairing uses, without the text. A protocol's request derives from it, or from
+// RequestHalf, and adds the fields that it reports. Objects are reused, so the protocol must set all these fields after
+// begin_request().
 struct BareRequestHalf {
   int64_t first_ns = 0;
   uint64_t begin = 0;  // offsets refer to the requests' stream
   uint64_t end = 0;    // end of the part read so far
-  // Bytes of the responses that the client had received when it sent the request; 0 = unknown.
+  // Response bytes that the client had received when it sent the request; 0 = unknown.
   uint64_t peer_offset = 0;
   uint32_t number = 0;  // number within its connection, from 1
   // Bit-fields keep a protocol's request small.
@@ -51,21 +52,21 @@ struct RequestHalf : BareRequestHalf {
   }
 };
 
-// The pairing's part of a response. A protocol's response derives from it and stays small, since its memory is not
-// counted.
+// The fields of a response that the pairing uses. A protocol's response derives from it and must stay small, since its
+// memory is not counted.
 struct ResponseHalf {
   int64_t first_ns = 0;
   int64_t last_ns = 0;
   uint64_t begin = 0;  // offsets refer to the responses' stream
   uint64_t end = 0;
   uint64_t quiet_until = 0;  // end, or a later offset, before which no other response begins
-  uint64_t acked = 0;        // bytes of the requests that the server had received when it began to respond
+  uint64_t acked = 0;        // request bytes that the server had received when it began to respond
   bool acked_known = false;
   bool complete = false;      // end is where it ends
   bool after_hidden = false;  // unseen responses may precede it
 
   // Returns false if this response may be the only response to several requests. A protocol with such responses hides
-  // it.
+  // this function.
   bool answers_one() const { return true; }
 
   void start(const Segment& first) {
@@ -91,7 +92,7 @@ template <typename Request, typename Response>
 class TransactionSink {
  public:
   virtual ~TransactionSink() = default;
-  // Receives a transaction. One of the two may be null if it was not seen or does not exist.
+  // Receives a transaction. `request` or `response` is null if it was not seen or does not exist.
   virtual void on_transaction(const Request* request, const Response* response) = 0;
   // Receives a request to which the server did not respond: `response` belongs to a later one.
   virtual void on_silence(const Request& request, const Response& response) = 0;

@@ -11,7 +11,8 @@ namespace tapline {
 
 // Pairs responses with requests by a number that both carry, in any order, while several of each are being read. Gaps
 // remove requests or responses but can't cause wrong pairs, unless numbers are reused: if a number is used for a new
-// request, the old one is reported alone, and a response that acknowledges no byte of a request does not belong to it.
+// request, the old request is reported alone, and a response that acknowledges no byte of a request does not belong to
+// it.
 //
 //   a request:   begin_request(id) ── keep_text ── end_request(id) ───────────────────────────┐
 //   a response:  begin_response(id) ── filled by the caller, find_response(id) ── end_response(id): reported, if its
@@ -122,7 +123,8 @@ class IdPairing {
     trim_front();
   }
 
-  // Ends a transaction whose response the client no longer awaits, because its stream was reset or it timed out.
+  // Ends a transaction whose response the client no longer awaits, because the stream was reset or the request timed
+  // out.
   void expire(const Id& id, Sink& sink) {
     if (Place* place = find(id)) report(*place, sink);
   }
@@ -169,7 +171,7 @@ class IdPairing {
   }
 
   size_t pending() const { return open_; }
-  size_t waiting() const { return waiting_; }  // responses whose requests may still arrive
+  size_t waiting() const { return waiting_; }  // number of responses whose requests may still arrive
   size_t memory_bytes() const { return text_bytes_ + places_.size() * sizeof(Place); }
 
   // Resets the pairing, but keeps the memory of a few short requests.

@@ -29,7 +29,7 @@ class Sink final : public TransactionSink<Request, Answer> {
   Reports reports;
 };
 
-// A session in which every message is 10 bytes long. `acked` is the number of bytes of the requests that the server had
+// A session in which every message is 10 bytes long. `acked` is the number of request bytes that the server had
 // received.
 class Session {
  public:

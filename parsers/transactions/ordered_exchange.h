@@ -9,12 +9,12 @@
 
 namespace tapline {
 
-// The base of an Exchange whose protocol is recognised by its bytes alone, on any port, and has responses in order: a
-// UnitReader for each side, the pairing of the two, and the proof of the protocol. Until the bytes are recognised for
-// certain, only whole transactions are reported, which imply that both sides were recognised.
+// Base class of an Exchange whose protocol is recognised by its bytes alone, on any port, and sends responses in order.
+// Contains a UnitReader for each side, the pairing, and the recognition of the protocol. Until the bytes are recognised
+// for certain, only whole transactions are reported, which imply that both sides were recognised.
 //
 // Derived is the protocol's Exchange. It has the UnitReader's on_unit, on_skipped, may_resume and on_hidden, and calls
-// recognise() for each unit that it takes. If it hides functions of this class, it calls them itself.
+// recognise() for each unit that it takes. If it hides functions of this class, it must call them.
 template <typename Derived, typename RequestType, typename ResponseType, size_t kMaxPendingRequests>
 class OrderedExchange {
  public:

@@ -8,8 +8,8 @@
 
 namespace tapline {
 
-// Removes requests until the one to which this response certainly belongs is the first. If there is none, reports all
-// requests that the server had received without responses.
+// Removes requests until the one to which this response certainly belongs is the first. If there is none, reports,
+// without responses, all requests that the server had received.
 template <typename Request, typename Response, size_t kMaxPending>
 auto OrderedPairing<Request, Response, kMaxPending>::resynchronise(const Response& response, ResponseContext now,
                                                                    Sink& sink) -> Taken {

@@ -79,8 +79,8 @@ class OrderedPairing {
     return current_paired_ && current_request_.number == reading_ ? &current_request_ : nullptr;
   }
 
-  // Ends the request being read before this offset. It is incomplete if bytes of it were lost, so that it may end
-  // elsewhere.
+  // Ends the request being read at this offset. `complete` is false if bytes of the request were lost, so that it may
+  // end elsewhere.
   void end_request(uint64_t end, bool complete = true) {
     Request* request = reading();
     if (request == nullptr) return;
@@ -139,7 +139,7 @@ class OrderedPairing {
     for (size_t i = 0; i < requests_.size() && visit(requests_[i]); ++i) {
     }
   }
-  // Emits the oldest requests as requests without responses, while `silent` is true for them.
+  // Reports the oldest requests as requests without responses, for as long as `silent` returns true for them.
   template <typename Predicate>
   void pass_silent_while(Predicate silent, const Response& response, Sink& sink) {
     while (!requests_.empty() && silent(requests_.front())) {
@@ -149,7 +149,7 @@ class OrderedPairing {
   }
   bool responses_are_hidden() const { return responses_hidden_ || response_gap_; }
 
-  // Ends the response being read. It is incomplete if bytes of it were lost, so that it may end elsewhere.
+  // Ends the response being read. `complete` is false if bytes of it were lost, so that it may end elsewhere.
   void end_response(uint64_t end, int64_t time_ns, Sink& sink, bool complete = true) {
     if (!current_) return;
     current_->end = current_->quiet_until = end;
@@ -186,8 +186,8 @@ class OrderedPairing {
     answered_responses_ = responses_end;
   }
 
-  // Declares that the server sends no more. Reports unanswered requests, unless a response waits for a request's
-  // missing part.
+  // Declares that the server will send no more data. Reports unanswered requests, unless a response waits for a
+  // request's missing part.
   void server_ended(Sink& sink) {
     if (waiting_.empty()) report_first_requests(requests_.size(), sink);
   }
@@ -223,7 +223,7 @@ class OrderedPairing {
   }
 
   size_t pending() const { return requests_.size(); }
-  // Returns the memory of texts and pending messages, without the few slots that are always kept.
+  // Returns the memory of texts and pending messages, excluding the few slots that are always kept.
   size_t memory_bytes() const {
     return text_bytes_ + requests_.size() * sizeof(Request) + waiting_.size() * sizeof(Response);
   }
@@ -247,7 +247,7 @@ class OrderedPairing {
   static constexpr size_t kNone = SIZE_MAX;
   static constexpr uint32_t kCertainWaits = 3;
 
-  // The number of turns, of one request and one response each, after which a client is known to wait.
+  // The number of turns (one request and one response each) after which a client is known to wait.
   static constexpr uint32_t kCertainTurns = 32;
 
   enum class Taken : uint8_t {
@@ -349,7 +349,7 @@ class OrderedPairing {
   }
 
   // Returns true if a response was not recognised: the client, which waits for all responses, has sent another request
-  // since the oldest one, when it had received everything before this response.
+  // since the oldest one, and had by then received everything before this response.
   bool passed_over(const Response& response) const {
     if (requests_.size() < 2 || !waits_for_all()) return false;
     const Request& next = requests_[1];
@@ -399,7 +399,7 @@ class OrderedPairing {
 
   bool ends_there(const Request& request, const Response& response) const {
     if (request.complete) return request.end == response.acked;
-    // It is still being read or was cut within its packet; in either case, nothing more of it was seen.
+    // The request is still being read or was cut within its packet; in either case, nothing more of it was seen.
     return request.number + 1 == next_number_ && !requests_hidden_;
   }
 
@@ -473,15 +473,16 @@ class OrderedPairing {
   uint64_t answered_requests_ = 0;  // see all_answered()
   uint64_t answered_responses_ = UINT64_MAX;
   uint64_t latest_response_end_ = 0;
-  uint64_t paired_end_ = 0;                      // end of the latest response, if it was paired
-  uint64_t previous_begin_ = 0;                  // beginning of the previous response
-  uint64_t previous_acked_ = 0;                  // bytes of the requests that it acknowledged
-  int64_t latest_ns_ = INT64_MIN / 2;            // time of the latest message
-  int64_t slowest_ns_ = 0;                       // duration of the slowest pair
-  std::optional<uint64_t> request_peer_offset_;  // bytes that the client had received when it sent the latest request
-  Ring<Request> requests_;                       // unanswered, oldest first
-  Ring<Response> waiting_;                       // complete; their requests have not arrived yet
-  std::optional<Response> current_;              // the response being read
+  uint64_t paired_end_ = 0;            // end of the latest response, if it was paired
+  uint64_t previous_begin_ = 0;        // beginning of the previous response
+  uint64_t previous_acked_ = 0;        // request bytes that it acknowledged
+  int64_t latest_ns_ = INT64_MIN / 2;  // time of the latest message
+  int64_t slowest_ns_ = 0;             // duration of the slowest pair
+  std::optional<uint64_t>
+      request_peer_offset_;          // response bytes that the client had received when it sent the latest request
+  Ring<Request> requests_;           // unanswered, oldest first
+  Ring<Response> waiting_;           // complete; their requests have not arrived yet
+  std::optional<Response> current_;  // the response being read
   Request current_request_;
   Request settled_;  // request of the pair being reported; its memory is reused
   size_t text_bytes_ = 0;

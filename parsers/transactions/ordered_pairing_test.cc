@@ -335,7 +335,7 @@ class Simulation {
   uint64_t sent_bytes_ = 0, server_has_ = 0, answered_bytes_ = 0, client_has_ = 0;
 };
 
-// Returns the share of reported pairs among those with both heads seen. None may be wrong.
+// Returns the share of correct pairs among those with both heads seen. Fails the test if a pair is wrong.
 double share_of_pairs(Simulation::Client client, double loss) {
   uint32_t right = 0, both = 0, wrong = 0;
   for (uint32_t seed = 1; seed <= 100; ++seed) {

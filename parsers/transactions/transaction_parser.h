@@ -28,8 +28,8 @@ inline Field unanswered_field() {
           "No response arrived, and neither a loss nor the end of the capture explains that"};
 }
 
-// Returns the duration from a request's first byte to a moment of its response. It is absent if either was not seen, or
-// if the response was captured before its request.
+// Returns the duration from a request's first byte to `moment_ns`, a time in its response. It is absent if the request
+// was not seen, or if the response was captured before its request.
 inline Value duration_of(const BareRequestHalf* request, int64_t moment_ns) {
   if (request == nullptr || moment_ns < request->first_ns) return Value::absent(FieldType::kI64);
   return Value::i64(moment_ns - request->first_ns);
@@ -42,7 +42,7 @@ inline Value time_to_last_byte(const BareRequestHalf* request, const ResponseHal
   return ended ? duration_of(request, response->last_ns) : Value::absent(FieldType::kI64);
 }
 
-// Returns the length of a half by its position in the stream, or an absent value if its end was not seen.
+// Returns the length of a half according to its offsets in the stream, or an absent value if its end was not seen.
 template <typename Half>
 Value bytes_of(const Half* half) {
   if (half == nullptr || !half->complete) return Value::absent(FieldType::kU64);
@@ -65,9 +65,9 @@ enum class ExchangeVerdict : uint8_t {
   kOver,     // it switched to another protocol, or to encryption
 };
 
-// A parser of transactions. A protocol derives from it, defines how a transaction becomes a tuple, and provides an
-// Exchange, which reads both sides of one connection. Exchanges of ended connections are reused, so that new
-// connections allocate nothing; beyond kMaxMemoryBytes in total, a connection's state is reported unfinished and
+// Base class of transaction parsers. A protocol derives from it, defines how a transaction becomes a tuple, and
+// provides an Exchange, which reads both sides of one connection. Exchanges of ended connections are reused, so that
+// new connections allocate nothing; beyond kMaxMemoryBytes in total, a connection's state is reported unfinished and
 // dropped.
 //
 //   class Exchange {
@@ -172,8 +172,7 @@ class TransactionParser : public StreamParser {
   }
 
  protected:
-  // Emits the tuple of a transaction. Request or response may be null, but not both. All of its tuples have this
-  // header.
+  // Emits the tuples of a transaction, all with this header. `request` or `response` may be null, but not both.
   virtual void emit_transaction(const TupleHeader& header, const Request* request, const Response* response, Seen seen,
                                 Emitter& out) = 0;
   // Emits the tuple of a request that gets no response by design.
@@ -237,11 +236,11 @@ class TransactionParser : public StreamParser {
     uint32_t previous = 0, next = 0;
     bool closed = false;  // one side has ended its stream, or both were reset
   };
-  // The interval of checks for waiting requests, and so the longest time after the timeout at which a request is
-  // reported. At this rate, checks cost almost nothing for any number of requests on a connection.
+  // The interval between checks for waiting requests, and so the maximum delay of a report after the timeout. At this
+  // rate, checks cost almost nothing for any number of requests on a connection.
   static constexpr int64_t kLookEveryNs = kSilenceTimeoutNs / 4;
 
-  // Turns transactions into tuples of a connection for some of its queries.
+  // Turns a connection's transactions into tuples for some of its queries.
   class Writer final : public TransactionSink<Request, Response> {
    public:
     Writer(TransactionParser& parser, Connection& connection, uint64_t queries, Emitter& out)
@@ -331,8 +330,8 @@ class TransactionParser : public StreamParser {
     return place;
   }
 
-  // Returns true if the side's stream can be read from the first data seen. If a server's SYN/ACK is late or lost, it
-  // may have sent data before these, which matters if pairing is by order.
+  // Returns true if the side's stream can be read from the first data seen. If a server's SYN/ACK is late or lost, the
+  // server may have sent data before the first data seen, which matters if pairing is by order.
   static bool begins_here(const Connection& connection, Side side) {
     if (connection.start_known(side)) return true;
     constexpr bool kResponsesHaveNumbers = requires { Exchange::kResponsesHaveNumbers; };

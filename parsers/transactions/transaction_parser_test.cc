@@ -173,8 +173,8 @@ TEST(TransactionParser, AOneWayMirrorProvesNothingAboutResponses) {
   EXPECT_EQ(run.all(frames).lines(kFields), LinesOf{"a - request false"});
 }
 
-// A client that waits too long is reported while it waits; a late response is reported with its time, and no request is
-// counted twice.
+// A request that waits too long is reported while it waits; a late response is reported with its time, and no request
+// is counted twice.
 TEST(TransactionParser, WaitingIsBounded) {
   Conversation conversation;
   conversation.handshake().client("?a\n").server_ack();

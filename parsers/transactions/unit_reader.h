@@ -36,7 +36,8 @@ struct Unit {
 // The protocol provides the handler:
 //   Unit on_unit(Side, std::string_view bytes, const Segment& first)
 //                           At least 1 byte from the beginning of a unit; `first` is the segment of its first byte,
-//                           with its offset. A taken unit extends beyond the bytes of each call that wanted more.
+//                           with its offset. A taken unit must extend beyond the bytes of earlier calls that wanted
+//                           more.
 //   void on_skipped(Side, uint64_t end_offset, int64_t time_ns)
 //                           The bytes to skip have passed; called only if there were any.
 //   Unit on_cut(Side, std::string_view bytes, const Segment& first, bool in_packet)
@@ -50,8 +51,9 @@ struct Unit {
 //                           Optional. Out of step, and may_resume() was false: the position in the segment at which a
 //                           unit certainly begins, or npos.
 //   bool is_overtaken(Side, std::string_view bytes)
-//                           Optional. A unit continues, although its sender has received more since it began it: true
-//                           if a segment with this beginning certainly starts another unit, so a length was misread.
+//                           Optional. A unit continues although its sender has received more data since the unit
+//                           began: true if a segment with this beginning certainly starts another unit, so a length was
+//                           misread.
 //   void on_hidden(Side, uint64_t offset)
 //                           Out of step: the unit being read is cut off here, and unseen units may follow.
 //   void on_too_long(Side)
@@ -154,7 +156,7 @@ class UnitReader {
 
   bool collecting() const { return !unit_.empty(); }
 
-  // Returns true if a unit continues, although its sender has received more since it began it.
+  // Returns true if a unit continues although its sender has received more data since the unit began.
   bool is_overtaken(const Segment& segment) const {
     const bool goes_on = mode_ == Mode::kSkip || collecting();
     return goes_on && first_.peer_offset_known && segment.peer_offset_known && segment.peer_offset > first_.peer_offset;
@@ -215,7 +217,7 @@ class UnitReader {
     switch (unit.kind) {
       case Unit::Kind::kTaken:
       case Unit::Kind::kOpaque:
-        // A unit ends after the bytes that were collected before, since otherwise it would have been taken then.
+        // The unit extends past the bytes from earlier calls; otherwise an earlier call would have taken it.
         consume(text, std::min<uint64_t>(std::max<uint64_t>(unit.bytes, previous_size) - previous_size, added));
         release();
         taken(unit);

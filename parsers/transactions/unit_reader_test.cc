@@ -10,7 +10,7 @@ namespace {
 
 using Events = std::vector<std::string>;
 
-// A protocol of lines; "+n" precedes n bytes that are not examined, and a line may begin with its length: "=4abcd".
+// A line-based protocol. "+n" precedes n bytes that are not examined, and a line may begin with its length: "=4abcd".
 class Lines {
  public:
   Unit on_unit(Side /*side*/, std::string_view bytes, const Segment& first) {

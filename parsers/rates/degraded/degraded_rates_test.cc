@@ -53,8 +53,8 @@ struct Mirrored {
   std::vector<Frame> copies;         // the frames that were not dropped, as they arrive
   std::vector<int64_t> arrivals_ns;  // at the port's queue, by copy
 
-  // Returns the time from which a load that begins at `time_ns` covers arrivals: when the first copy that leaves the
-  // port at or after that time arrived, if the copy had to wait.
+  // Returns the time from which a load that begins at `time_ns` covers arrivals: the arrival time of the first copy
+  // that leaves the port at or after `time_ns`, if that copy had to wait.
   int64_t begin_ns(int64_t time_ns) const {
     const auto next = std::lower_bound(copies.begin(), copies.end(), time_ns,
                                        [](const Frame& copy, int64_t time) { return copy.time_ns < time; });
@@ -81,7 +81,7 @@ Mirrored mirrored(const std::vector<Frame>& frames, double bits_per_second) {
   return mirrored;
 }
 
-// Sets the speeds in the arguments of query 0.
+// Returns the parser with these speeds as arguments of query 0.
 std::unique_ptr<Parser> parser(std::unique_ptr<Parser> parser, uint64_t link, uint64_t mirror, int64_t queue_ns = 0) {
   parser->set_arguments(
       0, std::vector<Value>{Value::u64(link), Value::u64(mirror), Value::i64(queue_ns), Value::i64(kNsPerSecond)});

@@ -1,5 +1,5 @@
 // Measures the transaction parsers on captures as mirrors deliver them: with packets lost, late or duplicated, from
-// mid-stream, or in one direction only, each with several random seeds (DEGRADED_SEEDS); and the damaged files. Prints
+// mid-stream, or in one direction only, each with several random seeds (DEGRADED_SEEDS), and on damaged files. Prints
 // the table of README.md.
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ void print(const std::string& name, const PairScore& score) {
   for (const std::string& missed_name : score.missed) std::printf("    missed: %s\n", missed_name.c_str());
 }
 
-// Returns the judge of a subject, which is made once for all tests.
+// Returns a subject's judge, which is created once and shared by all tests.
 const PairJudge* judge_of(const Subject& subject) {
   static std::map<std::string, std::unique_ptr<PairJudge>> judges;
   std::unique_ptr<PairJudge>& judge = judges[subject.name];

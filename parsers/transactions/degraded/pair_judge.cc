@@ -225,7 +225,7 @@ void PairJudge::count_wrong(const Pair& pair, const std::map<Details, uint64_t>&
   }
 }
 
-// Returns the frames of each connection's first requests that are in the degraded capture.
+// Returns the frames of each connection's first `requests` requests in the degraded capture.
 PairJudge::Frames PairJudge::joining(const Frames& whole_frames, uint32_t requests) const {
   Frames joining;
   for (const auto& [connection, asked] : connections_) {

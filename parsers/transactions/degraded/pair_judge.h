@@ -16,7 +16,8 @@ namespace tapline::testing {
 
 // The result of a transaction parser on a degraded capture.
 struct PairScore {
-  // Pairs reported for the whole capture, of which both first frames are unaltered in the degraded capture.
+  // Pairs reported for the whole capture whose request and response both begin in frames that the degradation left
+  // unaltered.
   uint64_t eligible = 0;
   uint64_t right = 0;   // eligible pairs reported again
   uint64_t partly = 0;  // eligible pairs reported with fields left empty (JudgedTuple::may_forget)
@@ -30,7 +31,7 @@ struct PairScore {
   uint64_t repeated = 0;    // transactions reported more often than in the whole capture
   uint64_t half_requests = 0;
   uint64_t half_responses = 0;
-  // Transactions reported for the whole capture of which only the request or only the response was reported.
+  // Transactions that were reported for the whole capture with only the request or only the response.
   uint64_t alone = 0;
   std::vector<std::string> examples;  // examples of wrong ones
   std::vector<std::string> missed;    // eligible pairs that were not right

@@ -14,8 +14,8 @@ namespace tapline::testing {
 namespace {
 
 // After this many clean exchanges, all results must be correct. The reassembler waits up to 32 packets for a lost one,
-// and a client that seemed not to wait is trusted after 32 turns. The numbers of clean exchanges differ from any that
-// damage can produce.
+// and a client that seemed not to wait is trusted after 32 turns. Clean exchanges are numbered after a jump of
+// kOtherNumbers, so that damage can't produce their numbers.
 constexpr int kOtherNumbers = 100'000;
 constexpr int kCleanExchanges = 50, kJudgedExchanges = 10, kDamagedRounds = 60;
 #ifdef __SANITIZE_ADDRESS__
@@ -35,7 +35,7 @@ std::string little_endian(uint64_t value, int bytes) {
   return text;
 }
 std::string name_of(int exchange) { return "k" + std::to_string(100'000 + exchange); }
-// Returns a value. Values have many lengths, so that the ends of responses differ.
+// Returns the exchange's value. Values vary in length, so that the ends of responses differ.
 std::string value_of(int exchange) { return std::string(1 + static_cast<size_t>(exchange * 37 % 90), 'v'); }
 
 struct Protocol {
@@ -69,7 +69,7 @@ Protocol http2() {
   };
   constexpr uint8_t kHeaders = 1, kSettings = 4, kEnds = 5;  // END_STREAM, END_HEADERS
   const auto stream_of = [](int i) { return static_cast<uint32_t>(2 * i + 1); };
-  // Returns the headers of a GET over http of a path that is not stored in HPACK's table (RFC 7541 section 6.2.2).
+  // Returns the headers of a GET (scheme http) whose path is not added to HPACK's table (RFC 7541 section 6.2.2).
   const auto headers = [](int i) { return "\x82\x86\x04" + big_endian(name_of(i).size() + 1, 1) + "/" + name_of(i); };
   return {.parser = "http2_request",
           .port = 8080,
@@ -198,8 +198,8 @@ class Session {
  private:
   bool happens(uint32_t percent) { return random_() % 100 < percent; }
 
-  // Adds one exchange, several at once with each side's messages in one or in separate segments, or exchanges in which
-  // the next request precedes the response.
+  // Adds a single exchange, a pipelined batch (each side's messages in one segment or in several), or exchanges in
+  // which the next request precedes the response.
   void say() {
     const int kind = protocol_.pipelines ? static_cast<int>(random_() % 4) : 0;
     const int count = kind == 0 ? 1 : 2 + static_cast<int>(random_() % 4);
