@@ -74,8 +74,8 @@ TEST(QueueDepth, CountsPacketsThatEitherTapMissed) {
   EXPECT_EQ(sum(harness, "never_came"), 9u);
 }
 
-// The wait of the last departures for their arrivals ends, and the last arrival expires, after the interval of the last
-// packet.
+// After the interval of the last packet, the last departures stop waiting for their arrivals, and the last arrival
+// expires.
 TEST(QueueDepth, ReportsTheLastPacketsEvenIfNoneFollow) {
   std::vector<Frame> frames = two_flows(90);
   std::erase_if(frames, [](const Frame& frame) {

@@ -16,8 +16,8 @@ namespace tapline {
 class FlowMeter final : private queues::MatchSink {
  public:
   struct Settings : queues::QueueSettings {
-    int64_t delay_ns = 0;  // minimum longest wait of an emitted flow
-    double share = 0;      // minimum share of an emitted flow in the queue that the packet with this wait found
+    int64_t delay_ns = 0;  // emits only flows whose longest wait is at least this
+    double share = 0;      // and whose share of the queue that the packet with this wait found is at least this
 
     bool operator==(const Settings&) const = default;
     static Settings of(std::span<const Value> arguments) {

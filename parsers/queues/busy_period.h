@@ -31,7 +31,7 @@ class BusyPeriod {
   struct Culprit {
     uint64_t direct = 0, indirect = 0, original = 0;  // byte × victims
   };
-  // The waits of those packets of a flow whose arrival is known.
+  // The waits of a flow's packets, as far as their arrivals are known.
   struct Waits {
     uint64_t victims = 0;
     int64_t max_ns = 0, sum_ns = 0;
@@ -62,7 +62,7 @@ class BusyPeriod {
     left_end_ = departure.bytes_before + departure.bytes;
   }
 
-  // Adds the flow to those of the period.
+  // Adds the flow to the period's flows.
   void join(uint32_t flow) { of(flow); }
   // Adds a packet of this flow that arrived when the queue contained found_bytes, and waited for delay_ns. `victim` is
   // true if that is victim_delay_ns or more.

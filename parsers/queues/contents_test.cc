@@ -21,8 +21,8 @@ struct Truth {
   std::map<uint64_t, uint64_t> of_flow;
 };
 
-// Evaluates ConQuest, definition 3.1: the contents are the packets that left before packet i, but not before from_ns. A
-// link sends one packet at a time, so among departures with the same time, the first in order left first.
+// Evaluates ConQuest's definition 3.1: the contents are the packets that left before packet i, but not before from_ns.
+// A link sends one packet at a time, so among departures with the same time, the first in order left first.
 Truth evaluate(const std::vector<Passage>& passages, size_t i, int64_t from_ns) {
   Truth truth;
   for (size_t j = 0; j < i; ++j) {
@@ -123,7 +123,7 @@ TEST(QueueContents, EqualTheDefinitionWherePacketsOvertake) {
   }
 }
 
-// Returns for how long the link served each flow while packets waited, summed over all packets.
+// Returns how long the link served each flow while packets waited, summed over all packets.
 std::map<uint64_t, uint64_t> blame_of(const std::vector<Passage>& passages, uint64_t* unknown_ns) {
   std::map<uint64_t, uint64_t> blamed_ns;
   for (size_t i = 0; i < passages.size(); ++i) {
@@ -182,7 +182,7 @@ struct TruePeriod {
 };
 
 // Returns the levels of the queue when a packet arrived, from the bottom, each with the flow whose packet raised the
-// queue to it. Replays the arrivals and departures of the period in order of time.
+// queue to it. Replays the arrivals and departures of the period in time order.
 std::vector<std::pair<uint64_t, uint64_t>> levels_at(const std::vector<Passage>& passages, size_t begin,
                                                      size_t victim) {
   std::vector<std::pair<uint64_t, uint64_t>> levels;

@@ -102,13 +102,13 @@ class Pauses {
 //   stamped      |          |||     |      (the last three were read together)
 //   corrected    |  |  |  |         |
 //
-// A packet left at its stamp at the latest. A packet that finds the queue empty leaves at once, which shows how late
+// A packet left no later than its stamp. A packet that finds the queue empty leaves at once, which shows how late
 // stamps are, and no packet is corrected by more than the longest such delay. So a link that its receiver's flow
 // control stopped for longer still shows as a queue. A shorter stop shows as soon as it is certain that no stamp is
 // prompt any more (Pauses).
 //
-// A packet leaves when its transmission begins. If the arrivals are exact, the link has the given speed and is never
-// stopped, the times are exact. Passages go to the sink without delay and in the same order. One per queue; not
+// A packet leaves when its transmission begins. The times are exact if the arrivals are exact and the link has the
+// given speed and is never stopped. Passages go to the sink without delay and in the same order. One per queue; not
 // thread-safe.
 class DepartureTimes final : public MatchSink {
  public:

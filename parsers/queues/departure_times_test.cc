@@ -107,7 +107,7 @@ TEST(DepartureTimes, LieBetweenTheTruthAndTheStamp) {
   }
 }
 
-// A receiver's flow control stops the link for 15 ms, five times longer than stamps are late.
+// A receiver's flow control stops the link for 15 ms, five times the maximum delay of stamps.
 TEST(DepartureTimes, ShowALinkThatWasStopped) {
   constexpr int64_t kStoppedNs = 15'000'000;
   std::vector<SimPacket> packets = departed(5);

@@ -13,7 +13,7 @@ namespace tapline::queues {
 //   buckets_   digest ─▶ oldest, newest        slots_   a ring in order of push(); next: same bucket, later
 //
 // A bucket's chain is in ring order. So the oldest packet of the queue is the first in its chain, and the first match
-// is the oldest of its digest: each operation takes constant time even if all packets are equal. Digests are keyed
+// is the oldest with its digest: each operation takes constant time even if all packets are equal. Digests are keyed
 // hashes, so no sender can aim different packets at one bucket. The memory of slots is touched only on use.
 template <typename Item>
 class DigestQueue {

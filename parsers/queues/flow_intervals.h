@@ -57,8 +57,8 @@ class FlowIntervals {
     return is_first;
   }
 
-  // Counts a packet of this flow that never left, in the first interval from now on in which one of its packets leaves.
-  // It does not count if the flow has no packet among the departures that are kept.
+  // Counts a lost packet of this flow, one that never left, in the first interval from now on in which another packet
+  // of the flow leaves. Does nothing if the flow has no packet among the departures that are kept.
   void lose(uint64_t flow_key) {
     const uint32_t number = contents_.flows().find(flow_key);
     if (number != FlowTable::kOthers) ++contents_.flow(number).lost;

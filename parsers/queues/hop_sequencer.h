@@ -28,9 +28,9 @@ struct SequencerStatistics {
 // packets do not arrive at the monitor in the order in which they left the switch. One per queue; not thread-safe;
 // bounded.
 //
-// A hop waits until the queue's latest departure, plus the time since its capture, is hold_ns after the hop's
-// departure. Only times of the same switch are compared with each other, so the switch's clock may differ from the
-// monitor's. If there is no room, the earliest hop is passed on immediately.
+// A hop waits until the queue's latest departure, plus the time since that departure's capture, is hold_ns after the
+// hop's departure. Only times of the same switch are compared with each other, so the switch's clock may differ from
+// the monitor's. If there is no room, the earliest hop is passed on immediately.
 //
 //   hops_   a heap; earliest departure first, copies next to each other
 class HopSequencer {

@@ -8,7 +8,7 @@ namespace tapline::queues {
 //
 // The true arrival lies between `earliest_ns` and `latest_ns`. The three times are equal if the arrival is certain.
 struct Passage {
-  uint64_t flow_key = 0;  // of a 5-tuple, a pair or a destination: keyed hashes of different flows differ
+  uint64_t flow_key = 0;  // keyed hash of a 5-tuple, a pair or a destination; those of different flows differ
   int64_t departure_ns = 0;
   int64_t arrival_ns = 0;  // valid if arrival_known
   int64_t earliest_ns = 0;

@@ -22,7 +22,8 @@ struct ContentsOptions {
   // 0: the contents are the packets that left while a packet waited. Otherwise they are the packets that left within
   // the longest recent delay of any class, which decays with this time constant (ConQuest section 3.6).
   int64_t across_classes_decay_ns = 0;
-  // True if packets that are not added may pass the queue. All findings are then cut, unless the link's speed is known.
+  // True if packets that are not added may pass through the queue. All findings are then cut, unless the link's speed
+  // is known.
   bool incomplete = false;
   // Bounds what is missing from incomplete findings: the link can't send more during a wait. 0: unknown.
   uint64_t link_bits_per_second = 0;

@@ -74,7 +74,7 @@ class Snapshots {
   }
 
   // Returns the bound on an estimate's error, as a share of the weight in its complete windows (section 3.5): an
-  // estimate is never too low, and exceeds the bound only with failure_probability().
+  // estimate is never too low, and its error exceeds the bound only with probability failure_probability().
   double error_share() const { return std::exp(1.0) / options_.columns; }
   double failure_probability() const { return (options_.snapshots - 2) * std::exp(-1.0 * options_.rows); }
 

@@ -104,7 +104,7 @@ void TapMatcher::match(uint64_t number, int64_t arrival_ns, bool is_repeated) {
   if (number > first_unsettled_) next_certain_ = std::min(next_certain_, number);  // it waited for its arrival
 }
 
-// Departures settle in order, so one that has to wait delays the others, by settle_ns at most.
+// Departures settle in order, so one that has to wait delays those after it, by at most settle_ns.
 void TapMatcher::settle(bool all) {
   for (; first_unsettled_ != end_unsettled_ && may_settle(unsettled(first_unsettled_), all); ++first_unsettled_) {
     emit(unsettled(first_unsettled_));

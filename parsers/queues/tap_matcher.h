@@ -27,7 +27,7 @@ struct MatchOptions {
 
 // A packet at one of the taps. Times are those of that tap's clock.
 struct View {
-  uint64_t digest = 0;  // equal for equal packets; those of different packets collide with probability 1 in 2^64
+  uint64_t digest = 0;  // equal for equal packets; those of different packets collide with probability 2^-64
   uint64_t flow_key = 0;
   int64_t time_ns = 0;
   uint32_t bytes = 0;

@@ -154,7 +154,7 @@ TEST(TapMatcher, DelaysOfEqualPacketsHaveBoundsThatHold) {
         delay_ns += static_cast<uint64_t>(passage.departure_ns - passage.earliest_ns);
       }
     }
-    // The bounds are useful, because they are much closer together than the delay is long.
+    // The bounds are useful, because their distance is much smaller than the delay.
     EXPECT_LT(width_ns, delay_ns / 8) << lost;
   }
 }

@@ -21,8 +21,8 @@ namespace tapline::queues {
 // correct once all terms are added.
 class WaitLedger {
  public:
-  // Records that a departure of the flow entered or left the window, which has the departures before that of a packet
-  // but not before its arrival.
+  // Records that a departure of the flow entered or left the window, which contains the departures that precede a
+  // packet's departure but not its arrival.
   void entered(QueueFlow& flow, int64_t service_ns) const { count(flow, static_cast<uint64_t>(service_ns)); }
   void left(QueueFlow& flow, int64_t service_ns) const { count(flow, -static_cast<uint64_t>(service_ns)); }
 

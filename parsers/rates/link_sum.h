@@ -204,7 +204,7 @@ class LinkSum {
   Coverage covered_;
   Counted others_;
   uint64_t lead_bytes_ = 0;           // steps that began before the interval
-  uint64_t trail_bytes_ = 0;          // steps that may have begun, for flows with a sample in the interval
+  uint64_t trail_bytes_ = 0;          // steps that may have begun before its end, for flows with a sample in it
   uint64_t earlier_trail_bytes_ = 0;  // such steps of flows without a sample since the previous interval
   uint64_t possible_bytes_ = 0;       // bytes of directions that may not cross the link
   uint64_t largest_hole_ = 0;         // largest recent hole, on the wire

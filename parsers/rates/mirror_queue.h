@@ -88,7 +88,8 @@ class MirrorQueue {
   // Records the latest copy's step within its flow: a hole shows that the port dropped copies.
   void observe(const Progress& progress) {
     if (progress.step == Step::kHole) saw_hole(progress.previous_ns);
-    // Packets without payload could be missing before the sample and would leave no hole.
+    // A sample without payload proves nothing: packets without payload could be missing before it and would leave no
+    // hole.
     if (progress.step == Step::kNext && progress.new_bytes > 0) ++witnesses_;
     // Reordered packets first looked like a hole.
     if (progress.step == Step::kReordered && holes_ > 0) --holes_;

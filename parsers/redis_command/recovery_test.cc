@@ -39,7 +39,7 @@ struct ExchangeResult {
   std::string command, answer;
 };
 
-// Makes commands with arrays as replies, most of which look like commands.
+// Returns a command and its reply, an array that usually looks like a command itself.
 ExchangeResult exchange_of(int number) {
   switch (number % 9) {
     case 0:

@@ -66,11 +66,11 @@ class SwitchRoutes {
   friend class Routes;
   friend class RoutesBuilder;
   static constexpr uint64_t kNoMac = ~uint64_t{0};
-  static constexpr int64_t kWithVersion = INT64_MIN + 1;  // counts since the time of this version
+  static constexpr int64_t kWithVersion = INT64_MIN + 1;  // valid from the time of this version
 
   struct Route {
     uint64_t mac = kNoMac;
-    // Copies that were captured earlier may be of packets that took another route.
+    // Copies captured before this time may come from packets that took another route.
     int64_t since_ns = INT64_MIN;
     uint16_t port = 0;  // 0: several
   };

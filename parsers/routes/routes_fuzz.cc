@@ -40,8 +40,8 @@ const RouteRule* rule_of(const Version& version, const std::string& name, uint64
   return nullptr;
 }
 
-// Returns the port according to the versions so far. It is known if the latest versions agree on it, since the time of
-// the first of these.
+// Returns the port according to the versions so far. The port is known from the time of the first of the latest
+// versions that all agree on it.
 uint16_t expected_port(const std::vector<Version>& versions, const std::string& name, uint64_t mac, int64_t time_ns) {
   uint16_t port = 0;
   int64_t since_ns = 0;

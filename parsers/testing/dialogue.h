@@ -19,8 +19,8 @@ using Dialogue = std::vector<Message>;
 
 Dialogue operator+(Dialogue first, const Dialogue& second);
 
-// Makes the dialogue a conversation with this port. Each message is sent in two segments, its first `cut` bytes and the
-// rest, or, if `repeatedly` is true, in segments of `cut` bytes.
+// Turns the dialogue into a conversation with this server port. Each message is sent in two segments, its first `cut`
+// bytes and the rest, or, if `repeatedly` is true, in segments of `cut` bytes.
 Conversation spoken(const Dialogue& dialogue, uint16_t server_port, size_t cut = SIZE_MAX, bool repeatedly = false,
                     bool has_handshake = true);
 

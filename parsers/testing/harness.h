@@ -29,7 +29,7 @@ struct Tuple {
 };
 
 // Collects all tuples and losses. Fails the test if a tuple breaks the contract: time runs backwards, values don't
-// match the schema, or there is no query.
+// match the schema, or no query receives the tuple.
 class Collector final : public TupleSink {
  public:
   void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) override;

@@ -92,7 +92,7 @@ class NoParser final : public Parser {
   bool connections_;
 };
 
-// Sets the speeds in the parser's arguments. Only link_load has the argument `flows_above`.
+// Returns the parser with these speeds as its arguments. Only link_load has the argument `flows_above`.
 std::unique_ptr<Parser> with_speeds(std::unique_ptr<Parser> parser, double flows_above = 0) {
   parser->set_arguments(
       0, std::vector<Value>{Value::u64(kSpeed), Value::u64(kSpeed), Value::i64(0), Value::i64(kNsPerSecond),
@@ -115,7 +115,7 @@ class Row {
   void warm_up(uint32_t packets) {
     for (uint32_t i = 0; i < packets; i += kBurst) burst();
   }
-  // Measures one run. Its first half warms the caches, from which other rows have displaced this row's data. (A monitor
+  // Measures one run. Its first half warms the caches, from which other rows have evicted this row's data. (A monitor
   // runs only one of them.)
   void run() {
     warm_up(kBurstsPerRun * kBurst);

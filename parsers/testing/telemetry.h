@@ -15,7 +15,7 @@ struct IntSpec {
 
 // Writes the shim, the INT-MD header and the stack.
 Bytes telemetry(const IntSpec& spec, uint16_t next);
-// Makes a frame with Ethernet, tags, telemetry, and then a packet of this type.
+// Return a frame of Ethernet, VLAN tags, telemetry, and then a packet: IPv4 with TCP, or `packet` of this type.
 Frame telemetry_frame(const IntSpec& spec, const TcpSpec& tcp, int64_t time_ns);
 Bytes with_telemetry(const IntSpec& spec, uint16_t type, const Bytes& packet, const std::vector<uint16_t>& vlans = {});
 

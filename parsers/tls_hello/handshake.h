@@ -33,12 +33,12 @@ class Handshake final : private RecordHandler {
  public:
   void data(Side side, Bytes bytes, const Segment& segment, Ja4* ja4);
   void gap(Side side, uint64_t bytes, const Segment& segment);
-  // Declares that this side sends no more data.
+  // Declares that this side will send no more data.
   void end(Side side);
   void recycle();
 
   Outcome outcome() const { return outcome_; }
-  // Returns the outcome if no more bytes arrive.
+  // Returns the outcome, assuming that no more bytes arrive.
   Outcome last_outcome() const { return outcome_ == Outcome::kNone && refused_ ? Outcome::kAlert : outcome_; }
   // Returns true if no hello was found and none is being read.
   bool idle() const { return readers_[0].idle() && readers_[1].idle(); }

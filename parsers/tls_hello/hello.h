@@ -27,7 +27,7 @@ class Numbers {
   Bytes bytes_;
 };
 
-// Returns true for values without a meaning that clients offer to keep servers tolerant (RFC 8701).
+// Returns true for meaningless values that clients offer to keep servers tolerant (RFC 8701).
 constexpr bool is_grease(uint16_t value) { return (value & 0x0f0f) == 0x0a0a && value >> 8 == (value & 0xff); }
 
 // Calls visit(type, content) for each extension of a hello (RFC 8446 section 4.2), in order; returns false if the
@@ -44,7 +44,7 @@ bool for_each_extension(Bytes block, Visit visit) {
   return block.empty();
 }
 
-// Visits the complete names in a list with lengths of one byte (RFC 7301 section 3.1).
+// Visits the complete names in a list with one-byte lengths (RFC 7301 section 3.1).
 template <typename Visit>
 void for_each_protocol(Bytes list, Visit visit) {
   while (!list.empty() && list.size() > list[0]) {
@@ -78,7 +78,7 @@ struct ServerHello {
   std::string_view protocol;  // the ALPN protocol; encrypted with TLS 1.3
 };
 
-// Reads a whole handshake message without its header of four bytes. Returns false if it is malformed.
+// Reads a whole handshake message without its four-byte header. Returns false if it is malformed.
 bool read(Bytes body, ClientHello* hello);
 bool read(Bytes body, ServerHello* hello);
 

@@ -36,7 +36,8 @@ class RecordReader {
 
   explicit RecordReader(Side side) : side_(side) {}
 
-  // Returns true if these bytes at the beginning of a piece may begin a hello. It is cheap enough for every piece.
+  // Returns true if these bytes at the beginning of a piece may begin a hello. Cheap enough to be called for every
+  // piece.
   static bool may_begin_hello(Bytes bytes);
 
   // To be called when the other side has sent its hello, because an alert may replace or precede this side's hello.

@@ -28,7 +28,7 @@ struct CostModel {
   double tcp = 40;              // a packet's TcpFacts
   double count_group = 17;      // a packet in a channel with groups
   double miss_group = 64;       // the same, times the share of groups that leave the inner caches
-  double cached_groups = 7700;  // groups that stay in the inner caches
+  double cached_groups = 7700;  // number of groups that fit in the inner caches
   double sweep_set = 64;        // a touched cell in a window
   double sweep_trigger = 15;    // each of its triggers
   double test_trigger = 23;     // each trigger of the channel

@@ -11,7 +11,7 @@
 
 namespace tapline::trigger {
 
-// The alerts of a channel's triggers that last for several windows: `after`, `clear` and `cooldown`.
+// The state that a channel's alerts keep across windows, for `after`, `clear` and `cooldown`.
 //
 //   quiet ── met ──▶ meeting ── `after` windows in a row, cooldown over ──▶ in force ── not met, no packets ──▶ quiet
 //
@@ -26,9 +26,9 @@ class AlertStates {
     friend bool operator==(const Key&, const Key&) = default;
   };
 
-  // REQUIRES: the hasher outlives it.
+  // REQUIRES: the hasher outlives this object.
   AlertStates(const GroupHasher& hasher, size_t capacity) : capacity_(capacity), states_(0, Hash{&hasher}) {
-    // A lane never waits for a larger table.
+    // Reserves memory, so that no lane waits while the table grows.
     states_.reserve(std::min(capacity, kReserved));
     next_ = states_.end();
   }
@@ -50,7 +50,7 @@ class AlertStates {
   void begin_forgetting() { next_ = states_.begin(); }
   bool forget(uint32_t* work, const Program& program, int64_t end_ns);
 
-  // Moves states to those of another program, in up to *work steps. `place` changes a key to that of the other program,
+  // Moves states to those of another program, in up to *work steps. `place` changes a key to the other program's key,
   // and returns the object to move the state to, or null to drop the state. Returns true when all are moved.
   template <typename Place>
   bool hand_over(uint32_t* work, Place place) {

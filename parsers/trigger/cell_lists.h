@@ -38,7 +38,7 @@ class CellLists {
   uint32_t first(uint32_t trigger) const { return first_[trigger]; }
   uint32_t next(uint32_t link) const { return links_[link].next; }
   // Returns true if the lists that begin with these links have the same places. Lists with more than `max_links` are
-  // not compared to their ends, and count as different. Sets *compared to the number of places that were compared.
+  // not compared in full, and count as different. Sets *compared to the number of places that were compared.
   bool are_equal(uint32_t link, uint32_t other_link, uint32_t max_links, uint32_t* compared) const {
     for (*compared = 0; link != kEnd && other_link != kEnd && *compared < max_links; ++*compared) {
       if (place(link) != place(other_link)) return false;

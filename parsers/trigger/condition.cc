@@ -163,7 +163,7 @@ Verdict Condition::test(const Counts& counts, Interval* value) const {
     } else if (is_comparison(instruction.op)) {
       if (!is_compared) *value = a;
       is_compared = true;
-      // Comparisons with an absent value are false; those with a value that may be absent are at most possible.
+      // Comparisons with an absent value are false; those with a value that may be absent are kPossible at most.
       a.low = std::min(static_cast<double>(compare(instruction.op, a, b)), static_cast<double>(presence));
     } else {
       a.low = instruction.op == Op::kAnd ? std::min(a.low, b.low) : std::max(a.low, b.low);

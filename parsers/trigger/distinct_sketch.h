@@ -10,7 +10,7 @@
 
 namespace tapline::trigger {
 
-// Counts distinct values by their 64-bit hashes, like `distinct` of the stream job. Sketches can be merged, and the
+// Counts distinct values by their 64-bit hashes, like the stream job's `distinct`. Sketches can be merged, and the
 // order of values does not matter. The count is exact up to kExact values; beyond that, it is estimated by a
 // HyperLogLog sketch (Flajolet et al., AofA 2007) with the estimator of Ertl ("New cardinality estimation algorithms
 // for HyperLogLog sketches", 2017), which is unbiased for any number. All zeros is an empty sketch.
@@ -24,7 +24,7 @@ class DistinctSketch {
   // Relative standard error of an estimate; bounds are two standard errors away (95 %).
   static constexpr double kError = 1.04 / 64;
 
-  // Counts the value as missed if there is no memory for it.
+  // Adds a value, or counts it as missed if there is no memory for it.
   void add(uint64_t hash, SketchMemory* memory) {
     hash |= hash == 0;
     if (is_estimate_) return raise(hash);
@@ -45,7 +45,7 @@ class DistinctSketch {
   bool empty() const { return size_ == 0 && missed_ == 0; }
   // Returns bounds for the number of distinct values. Missed values may or may not differ from all others.
   Interval count() const;
-  // Numbers of registers that have each rank, from which count() can be computed in pieces.
+  // The number of registers with each rank, from which count() can be computed in pieces.
   using RankCounts = std::array<uint32_t, 64 - kLogRegisters + 2>;
   uint32_t register_count() const { return is_estimate_ ? kRegisters : 0; }
   void count_ranks(uint32_t begin, uint32_t end, RankCounts* ranks) const;

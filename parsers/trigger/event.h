@@ -13,7 +13,7 @@ class Program;
 enum class EventScope : uint8_t {
   kAll,    // the trigger has no groups
   kGroup,  // Event::group is the group
-  kRest,   // several groups were counted together: the value is the maximum for any of them
+  kRest,   // several groups were counted together: the value is the maximum that any of them may have
 };
 
 // Reports that a trigger's condition was true in a window, or that its alert was still in force.
@@ -31,13 +31,13 @@ struct Event {
   // Packet time of the report: the window's end, or a time within the window if more packets can't make the condition
   // false. The value is then that of packets counted so far, perhaps without the latest ones.
   int64_t ready_ns = 0;
-  bool partial = false;       // some lane did not watch the whole window
+  bool partial = false;       // some lane did not observe the whole window
   uint64_t lost_packets = 0;  // in this window, by all lanes
   ExemplarFlows exemplars;    // some of the flows that the value counts; empty for a group without packets
 };
 
-// A swept window of a channel. Packets and groups are counted in its latest pane only: packets + lost_packets is the
-// number of packets that lanes received since the previous window ended.
+// A swept window of a channel. The numbers of packets and groups cover its latest pane only: packets + lost_packets is
+// the number of packets that lanes received since the previous window ended.
 struct WindowReport {
   uint32_t channel = 0;
   int64_t start_ns = 0;

@@ -84,7 +84,7 @@ KeyRanges ranges_of(const Leaf& leaf) {
   return leaf.ranges;
 }
 
-// Returns the intersection of two lists: the longer of each two prefixes, if the other contains it.
+// Returns the intersection of two lists: the longer prefix of each pair in which one prefix contains the other.
 std::vector<Prefix> common_to(const std::vector<Prefix>& a, const std::vector<Prefix>& b) {
   std::vector<Prefix> both;
   for (const Prefix& one : a) {

@@ -16,14 +16,14 @@ namespace tapline::trigger {
 struct GatherOptions {
   uint32_t cache_lines = 1 << 16;  // lines of 64 bytes, for four combinations of classes each; a power of two
   // Counters of groups in a pane, for each channel with groups; a power of two, at most 2^24. If a window has more than
-  // eight panes, each has fewer, so that the window has at most eight times as many. A counter takes 128 to 320 bytes,
-  // plus 16 of buckets, in each of the windows below, once it is used.
+  // eight panes, each pane has fewer, so that the window has at most eight times this number. A counter takes 128 to
+  // 320 bytes, plus 16 of buckets, in each of the windows below, once it is used.
   uint32_t max_groups = 1 << 17;
   // Memory for the distinct values and percentiles of a pane, for each channel that has triggers on them. If a window
-  // has more than eight panes, each has less, as above.
+  // has more than eight panes, each pane has less, as above.
   size_t sketch_bytes = 32 << 20;
-  // Windows for each channel, beyond those that a window of several panes needs. Two are enough for a lane that sweeps
-  // its windows itself; a separate thread needs some time.
+  // Number of windows for each channel, beyond those that a window of several panes needs. Two are enough for a lane
+  // that sweeps its windows itself; a separate thread needs more, since it may lag.
   uint32_t windows = 2;
   // If true, groups that reach a limit are listed in Window::reached for Sweep::look().
   bool watch = false;
@@ -38,7 +38,7 @@ class Gather {
  public:
   static constexpr size_t kBurst = 64;
 
-  // REQUIRES: the program and the hasher outlive it.
+  // REQUIRES: the program and the hasher outlive this object.
   Gather(const Program& program, const GroupHasher& hasher, const GatherOptions& options);
 
   // Touches the first pages of each array, up to `bytes`, so that counting does not wait for them.
@@ -122,7 +122,7 @@ class Gather {
   std::span<const TcpFacts> tcp_;
   std::array<ClassKey, kBurst> keys_;
   std::array<uint64_t, kBurst> hashes_;
-  std::array<uint16_t, kBurst> found_;  // sets
+  std::array<uint16_t, kBurst> found_;  // match set of each sample
   int64_t clock_ns_ = INT64_MIN;
   std::array<int64_t, kBurst> times_;
 };

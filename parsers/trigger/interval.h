@@ -7,7 +7,7 @@ namespace tapline::trigger {
 enum class Presence : uint8_t { kAbsent, kUnknown, kPresent };
 
 // A value between two bounds. The bounds differ if packets were counted together, as in bursts and in groups without
-// separate counters, and if the value is estimated by a sketch.
+// separate counters, or if a sketch estimates the value.
 struct Interval {
   double low = 0;
   double high = 0;

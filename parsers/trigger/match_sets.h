@@ -32,7 +32,7 @@ struct Cell {
   }
 };
 
-// A cell in which a match set's packets count; a set has one or more per channel.
+// A cell in which a match set's packets are counted; a set has one or more per channel.
 struct CellRef {
   uint32_t channel;
   uint32_t cell;
@@ -60,7 +60,7 @@ class MatchSets {
   // The packet has no set; count_singly() returns its cells.
   static constexpr uint16_t kNoSet = 0;
 
-  // `cache_lines` is a power of two; each line has four class keys. REQUIRES: the program outlives it.
+  // `cache_lines` is a power of two; each line has four class keys. REQUIRES: the program outlives this object.
   MatchSets(const Program& program, uint32_t cache_lines);
 
   // Calls ZeroedArray::populate() for each of its arrays.

@@ -10,8 +10,8 @@ namespace tapline::trigger {
 
 // The quantities counted in a window. The number is the index among a counter's words, eight to a cache line:
 //
-//   line 0   of every packet, without state of its connection: sums
-//   line 1   of TCP connections (TcpFlows): sums
+//   line 0   sums over all packets, which need no connection state
+//   line 1   sums over TCP connections (TcpFlows)
 //   line 2   extremes
 //   line 3   burst: its lower and upper bound, then the bins that determine them
 //

@@ -18,8 +18,8 @@ namespace tapline::trigger {
 class PrefixClasses {
  public:
   PrefixClasses() = default;
-  // Makes the classes of lists of prefixes. Bit t of a class's row is set if an address of the class matches lists[t];
-  // an empty list matches any address, null matches none. `bits` is the length of the rows.
+  // Creates the classes for these prefix lists. Bit t of a class's row is set if an address of the class matches
+  // lists[t]; an empty list matches any address, null matches none. `bits` is the length of the rows.
   PrefixClasses(std::span<const std::vector<Prefix>* const> lists, size_t bits);
 
   bool trivial() const { return rows_count_ == 1; }

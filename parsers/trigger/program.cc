@@ -20,7 +20,7 @@ bool has_wrong_prefix(const std::vector<Prefix>& list) {
 
 int64_t window_ns_of(const Trigger& trigger) { return trigger.window_ns == 0 ? trigger.every_ns : trigger.window_ns; }
 
-// Returns an empty string if the trigger's windows can be divided into panes.
+// Returns the reason why the trigger's windows can't be divided into panes, or an empty string.
 std::string fault_of_panes(const Trigger& trigger, const Program::Compiled& compiled) {
   const int64_t window_ns = window_ns_of(trigger);
   if (window_ns < trigger.every_ns || window_ns % trigger.every_ns != 0) {
@@ -38,7 +38,7 @@ std::string fault_of_panes(const Trigger& trigger, const Program::Compiled& comp
   return "";
 }
 
-// Returns an empty string if the trigger is valid.
+// Returns the reason why the trigger is invalid, or an empty string.
 std::string fault_of(const Trigger& trigger, const Program::Compiled& compiled) {
   const GroupBy& group_by = trigger.group;
   if (has_wrong_prefix(trigger.filter.src) || has_wrong_prefix(trigger.filter.dst) || group_by.src_v6_bits > 128 ||
@@ -56,8 +56,8 @@ std::string fault_of(const Trigger& trigger, const Program::Compiled& compiled) 
   return "";
 }
 
-// Returns the lower threshold of both conditions, below which no count meets either of them, or nullopt if they have no
-// such threshold.
+// Returns the lower of both conditions' thresholds, below which no count meets either condition, or nullopt if there is
+// none.
 std::optional<Condition::Threshold> lower_threshold(const Condition& when, const std::optional<Condition>& clear) {
   if (!clear || !when.threshold()) return when.threshold();
   if (!clear->threshold() || clear->threshold()->measure != when.threshold()->measure) return std::nullopt;
@@ -76,7 +76,7 @@ std::vector<SketchTerm> terms_of(const Program::Compiled& trigger) {
   return terms;
 }
 
-// Returns an empty string, and sets *compiled, if the trigger's conditions are valid.
+// Compiles the trigger's conditions into *compiled. Returns the reason why they are invalid, or an empty string.
 std::string compile(Trigger* trigger, Program::Compiled* compiled) {
   std::string fault;
   auto when = Condition::make(std::move(trigger->when), &fault);

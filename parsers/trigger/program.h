@@ -34,7 +34,7 @@ struct Channel {
   GroupKeys keys;
   bool grouped = false;
   int64_t every_ns = 0;   // packets are counted in panes of this length
-  int64_t window_ns = 0;  // several panes
+  int64_t window_ns = 0;  // length of one or more panes
   int lines = 1;
   int64_t burst_bin_ns = 0;
   SketchKinds sketches = 0;  // all kinds that its triggers use; triggers without sketches have separate channels
@@ -79,8 +79,8 @@ class Program {
     uint32_t after = 1;
     int64_t cooldown_ns = 0;
 
-    // Counts below this can't be an event, and counting more packets makes no condition false. If absent, all counts
-    // are tested at the window's end.
+    // Counts below this threshold can't cause an event, and counting more packets makes no condition false. If absent,
+    // all counts are tested at the window's end.
     std::optional<Condition::Threshold> threshold;
 
     // All sketch values that the trigger's conditions compare, each once.
@@ -127,13 +127,13 @@ class Program {
     return key;
   }
 
-  // A word of a match set that is not zero.
+  // A nonzero word of a match set.
   struct Word {
     uint64_t bits;
     uint32_t index;
   };
-  // Writes the words of the match set of packets with these classes, in ascending order, and returns their number.
-  // REQUIRES: room for words_per_set() words.
+  // Writes the nonzero words of the match set for packets with these classes, in ascending order, and returns their
+  // number. REQUIRES: room for words_per_set() words.
   size_t match(const ClassKey& key, Word* words) const;
   size_t words_per_set() const { return source_.rows().words_per_row(); }
 

@@ -17,7 +17,7 @@ namespace tapline::trigger {
 // one thread uses the rest.
 class RunningProgram {
  public:
-  // REQUIRES: the hasher and the sink outlive it; programs that replace each other share the hasher.
+  // REQUIRES: the hasher and the sink outlive this object; programs that replace each other share the hasher.
   RunningProgram(std::shared_ptr<const Program> program, uint32_t lanes, const GroupHasher& hasher,
                  const GatherOptions& gather, const SweepOptions& sweep, EventSink* sink);
 

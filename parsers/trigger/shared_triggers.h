@@ -83,7 +83,7 @@ class SharedTriggers final : private EventSink {
 
   const uint32_t lanes_;
   std::shared_ptr<const Program> last_;     // for the controlling thread
-  std::shared_ptr<const Program> waiting_;  // until all lanes supply its TcpFacts
+  std::shared_ptr<const Program> waiting_;  // waits until all lanes supply TcpFacts
   const Program* reported_;                 // for the sweeping lane
   std::unique_ptr<TriggerEngine> engine_;   // null: host_ counts
   std::unique_ptr<HostTriggers> host_;      // null: engine_ counts

@@ -25,7 +25,7 @@ class SilentGroups {
     friend bool operator==(const Key&, const Key&) = default;
   };
 
-  // REQUIRES: the hasher outlives it.
+  // REQUIRES: the hasher outlives this object.
   SilentGroups(const GroupHasher& hasher, size_t capacity) : capacity_(capacity), groups_(0, Hash{&hasher}) {
     next_ = groups_.end();
   }
@@ -59,7 +59,7 @@ class SilentGroups {
     return true;
   }
 
-  // Moves groups to those of another program, in up to *work steps. `place` changes a key to that of the other program,
+  // Moves groups to those of another program, in up to *work steps. `place` changes a key to the other program's key,
   // and returns the object to move the group to, or null to drop it. Returns true when all are moved.
   template <typename Place>
   bool hand_over(uint32_t* work, Place place) {

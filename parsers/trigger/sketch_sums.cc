@@ -79,7 +79,7 @@ bool SketchSums::merge(const DistinctSketch& added, DistinctSketch* merged, uint
     if (merged->slot_count() != slots_before) charge(slots_before, kHashesPerStep, work);
     next_slot_ = end;
   }
-  // Registers are merged as one slot, but 64 of them take as long as a hash.
+  // All registers are merged in one slot, but merging 64 of them takes as long as merging one hash.
   charge(added.register_count() / 64, kHashesPerStep, work);
   return true;
 }
@@ -109,7 +109,7 @@ bool SketchSums::add_values(const ValueSketch& added, Part part, Sum* sum, uint3
 }
 
 bool SketchSums::end_pass(uint32_t* work) {
-  // Bins are read, and those of the next pass cleared.
+  // The end of a quantile's pass reads its bins, and clears those of the next pass.
   for (; next_ < 2 * sum_count_; ++next_) {
     Sum& sum = sums_[next_ / 2];
     if (is_quantile(sum.term.measure)) {

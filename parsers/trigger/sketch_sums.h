@@ -48,7 +48,7 @@ class SketchSums {
 
  private:
   enum Part : uint8_t { kCertain, kPossible };
-  // `single` is the only sketch that was added, which is not copied, or `merged`.
+  // `single` points to the only sketch that was added, which is not copied, or to `merged`.
   struct DistinctSum {
     const DistinctSketch* single = nullptr;
     DistinctSketch merged = {};
@@ -59,7 +59,7 @@ class SketchSums {
   };
   struct Sum {
     SketchTerm term;
-    size_t place = 0;         // of its sketch in a counter
+    size_t place = 0;         // index of its sketch among a counter's
     DistinctSum distinct[2];  // by Part
     // For quantiles: the search among the certain values, and the bounds of all possible ones.
     QuantileSearch search;

@@ -114,8 +114,9 @@ bool Sweep::begin() {
   return find_next(passed_ns);
 }
 
-// Starts the next window to sweep. Returns false if there is none. Windows without packets matter only if triggers, or
-// their groups, may be true without packets. A closed pane that is still needed contains packets of the next window.
+// Starts the next window to sweep. Returns false if there is none. Windows without packets matter only if triggers may
+// be true without packets, in all or in a group. A closed pane that is still needed contains packets of the next
+// window.
 bool Sweep::find_next(int64_t passed_ns) {
   int64_t next_ns = passed_ns;
   for (const WindowRing* lane : lanes_) {
@@ -409,7 +410,7 @@ bool Sweep::test_trigger(uint32_t bit, uint32_t* work) {
   return true;
 }
 
-// Returns false if counts with these upper bounds can't be an event.
+// Returns false if counts with these upper bounds can't cause an event.
 bool Sweep::may_meet(uint32_t bit, const uint64_t* high) const {
   const auto& threshold = program_.compiled(bit).threshold;
   if (!threshold) return true;

@@ -18,16 +18,16 @@
 namespace tapline::trigger {
 
 struct SweepOptions {
-  // Maximum events of a trigger in a window; further events are only counted.
+  // Maximum number of events per trigger and window; further events are only counted.
   uint32_t max_events = 1000;
-  // Maximum windows without packets that are tested one by one after a jump of packet time.
+  // Maximum number of windows without packets that are tested one by one after a jump of packet time.
   uint32_t max_empty_windows = 1000;
-  // Maximum groups of a channel whose alerts depend on earlier windows (AlertStates).
+  // Maximum number of groups per channel whose alerts depend on earlier windows (AlertStates).
   uint32_t max_alert_states = 1 << 16;
-  // Maximum groups of a channel whose silence is tested, counted once per trigger (SilentGroups).
+  // Maximum number of groups per channel whose silence is tested, counted once per trigger (SilentGroups).
   uint32_t max_silent_groups = 1 << 16;
-  // Maximum cells listed for a channel's triggers with sketches, counted once per trigger. If a window has more, each
-  // trigger's cells are searched among all cells.
+  // Maximum number of cells listed for a channel's triggers with sketches, counted once per trigger. If a window has
+  // more, each trigger's cells are searched among all cells.
   uint32_t max_sketched_cells = 1 << 18;
 };
 
@@ -44,8 +44,8 @@ struct SweepOptions {
 // lanes' counts are summed, so a condition applies to all packets of the host, and a group's counters are looked up in
 // the tables of all lanes.
 //
-// While it waits, it can look at the open window, if it is long and no other thread counts in it. Sums and maxima only
-// grow, so a condition on them fires as soon as it is true:
+// While it waits, it can look at the open window, if that window is long and no other thread counts in it. Sums and
+// maxima only grow, so a condition on them fires as soon as it is true:
 //
 //   wait ──▶ look at cells ──▶ at triggers ──▶ wait        without groups: all counters that were touched
 //   wait ──▶ look at groups ──▶ wait                       only groups that have reached a limit (Gather::watch())
@@ -58,13 +58,13 @@ struct SweepOptions {
 //     b ◀────── b
 class Sweep {
  public:
-  // REQUIRES: all lanes run the program, and outlive the sweep with it.
+  // REQUIRES: all lanes run the program; the lanes and the program outlive this object.
   Sweep(const Program& program, const GroupHasher& hasher, uint32_t channel, std::span<Gather* const> lanes,
         const SweepOptions& options, EventSink* sink);
 
   // Runs up to about `work` steps: a step adds a cell to 2 triggers, or tests a group or a trigger, or clears 4
-  // counters, or visits 16 values of sketches; an event takes 8. Returns the steps that are left, so 0 if there may be
-  // more to do.
+  // counters, or visits 16 values of sketches; an event takes 8. Returns the number of steps left, which is 0 if there
+  // may be more to do.
   uint32_t run(uint32_t work);
   // Returns true if a window is ready or is being swept.
   bool has_work() const;

@@ -6,8 +6,8 @@
 namespace tapline::trigger {
 namespace {
 
-// Cells of two triggers that are compared at once. If there are more, their sketches are added up again, which can be
-// interrupted.
+// Maximum number of cells of two triggers that are compared at once. If there are more, their sketches are added up
+// again, which can be interrupted.
 constexpr uint32_t kMaxComparedCells = 1024;
 
 }  // namespace

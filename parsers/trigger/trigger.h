@@ -98,7 +98,7 @@ struct Trigger {
   Filter filter;
   GroupBy group;
   Expression when;
-  int64_t every_ns = 10'000'000;  // time between the ends of two windows, which are aligned to the epoch
+  int64_t every_ns = 10'000'000;  // time between the ends of consecutive windows, aligned to the epoch
   int64_t window_ns = 0;          // a multiple of every_ns, so windows may overlap; 0: every_ns
   int64_t burst_ns = 0;           // the span of kBurst
   Expression clear;               // once an alert has begun, it lasts as long as this is true; empty: `when`

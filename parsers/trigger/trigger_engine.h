@@ -44,7 +44,7 @@ struct TriggerStats {
 //                                         └── old: its last windows are swept, its alert states are handed over
 //
 // Each packet counts in exactly one program, each window belongs to one program, and alerts of triggers that both
-// contain continue. The time to switch does not depend on the sizes of the programs.
+// programs contain continue. The time to switch does not depend on the sizes of the programs.
 //
 // Conditions that more packets can't make false are also tested in the open window, each millisecond (Sweep::look()).
 //

@@ -192,8 +192,7 @@ TEST(TriggerEngineTest, EachCrossingIsReportedOnce) {
   EXPECT_EQ(run.recorder.reports[0].events, static_cast<uint64_t>(kGroups));
 }
 
-// Sources send a kilobyte every 10 ms. The first windows are partial, and the kilobyte of a source counts in three
-// windows.
+// Sources send a kilobyte every 10 ms. The first windows are partial, and each kilobyte counts in three windows.
 TEST(TriggerEngineTest, WindowsThatOverlapCountAPacketInEach) {
   Trigger few = trigger_of(1, below(value_of(Measure::kPackets), number(4)));
   Trigger much = trigger_of(2, above(value_of(Measure::kBytes), number(1'500)), GroupBy::source(32, 128));

@@ -9,7 +9,7 @@
 
 namespace tapline::trigger {
 
-// Counts how often each value occurred. Sketches can be merged, and the order of values does not matter. Equals the
+// Counts how often each value occurred. Sketches can be merged, and the order of values does not matter. Works like the
 // stream job's ValueCounts (aggregates/distribution): counts are exact for up to kExact distinct values. Beyond that,
 // ranges of values (cells) are counted, and all cells double in width whenever there would be more than kExact. All
 // zeros is an empty sketch.
@@ -21,12 +21,12 @@ class ValueSketch {
  public:
   static constexpr uint32_t kExact = 2048;
 
-  // Counts the value as missed if there is no memory for it.
+  // Adds a value, or counts it as missed if there is no memory for it.
   void add(double value, SketchMemory* memory) { add_cell(number_of(value) >> shift_, 1, memory); }
   void merge(const ValueSketch& added, SketchMemory* memory);
 
-  // Returns the same as QuantileSearch, which handles several sketches and can be interrupted. Takes about 20 us for
-  // kExact cells.
+  // Returns the same result as QuantileSearch, which handles several sketches and can be interrupted. Takes about 20 us
+  // for kExact cells.
   Interval quantile(double share) const;
   void give_back(SketchMemory* memory);
 

@@ -53,7 +53,7 @@ class WindowSketches {
 
  private:
   SketchKinds kinds_;
-  size_t record_;  // sketches of a counter
+  size_t record_;  // number of sketches per counter
   ZeroedArray cells_, groups_;
   SketchMemory memory_;
 };

@@ -31,13 +31,13 @@ class SwapRecorder final : public Recorder {
   std::map<std::pair<size_t, uint32_t>, std::map<int64_t, int>> windows_of_program;
 };
 
-// The triggers that count since a time.
+// The triggers that count from a certain time on.
 struct Version {
   std::vector<Trigger> triggers;
   int64_t since_ns;
 };
 
-// Appends the programs that the recorder has seen since. REQUIRES: all of them are in `offered`.
+// Appends the programs that the recorder has seen since the last call. REQUIRES: all of them are in `offered`.
 void add_versions(const SwapRecorder& recorder, const std::map<const Program*, std::vector<Trigger>>& offered,
                   std::vector<Version>* versions);
 
@@ -51,7 +51,7 @@ std::map<Occasion, Event> reported_events(const Recorder& recorder);
 // Fails the test for each occasion that only one of the maps contains.
 void expect_same_occasions(const std::map<Occasion, Event>& reported, const std::map<Occasion, Expected>& expected);
 
-// Returns a random part of the triggers, in another order, so that their bits and channels differ from program to
+// Returns a random subset of the triggers, in another order, so that their bits and channels differ from program to
 // program.
 std::vector<Trigger> some_of(std::vector<Trigger> triggers, std::mt19937* random);
 
