@@ -58,7 +58,8 @@ TrafficOptions random_queue(uint32_t seed) {
 
 const uint64_t kQueues = testing::count_of("TAPLINE_RANDOM_QUEUES", 10'000);
 
-// Packets whose flow has a share of at least alpha in the queue that they found, as computed and in truth.
+// Packets whose flow has a share of at least alpha in the queue that they found, according to the findings and to the
+// truth.
 struct FlaggedPackets {
   double alpha;
   uint64_t hits = 0, false_alarms = 0, misses = 0;

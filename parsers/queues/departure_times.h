@@ -12,7 +12,7 @@ namespace tapline::queues {
 
 struct DepartureTimesOptions {
   uint64_t link_bits_per_second = 0;   // speed for packets including their Ethernet headers; not 0
-  int64_t max_late_ns = 20'000'000;    // no packet is stamped later than this after it left
+  int64_t max_late_ns = 20'000'000;    // maximum delay of a stamp after its packet left
   int64_t window_ns = 10'000'000'000;  // the lateness of stamps is measured in two such windows
 };
 

@@ -151,7 +151,7 @@ TEST_F(Spines, AnInputPortOfAnUncertainPathIsUnknown) {
   EXPECT_EQ(input("leaf2", 0, 2).number, 4);
   rules[2].ports = {3, 4};
   EXPECT_EQ(reason("leaf2", 0, 2), "route_ambiguous");
-  // A route that has changed is valid from its time on.
+  // A changed route is valid since the time of its version.
   rules[2].ports = {3};
   const auto earlier = made(rules);
   EXPECT_EQ(input("leaf2", 0, 2, earlier.get(), 100).number, 3);

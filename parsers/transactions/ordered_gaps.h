@@ -36,7 +36,7 @@ auto OrderedPairing<Request, Response, kMaxPending>::resynchronise(const Respons
   return chosen == kNone ? Taken::kNothing : Taken::kRequest;
 }
 
-// Returns the index of the response's request after all_answered(), if the response fits.
+// Returns the index of the request that all_answered() assigned to this response, or kNone if the two do not fit.
 template <typename Request, typename Response, size_t kMaxPending>
 size_t OrderedPairing<Request, Response, kMaxPending>::after_all_answered(size_t last, const Response& response) const {
   if (response.begin != answered_responses_) return kNone;
@@ -99,8 +99,9 @@ size_t OrderedPairing<Request, Response, kMaxPending>::only_candidate(size_t las
   return index;
 }
 
-// Returns the first request of the batch up to `last` if the response begins where the client had received everything
-// when it sent that batch. REQUIRES: the client was seen to wait for all responses before it sends the next batch.
+// Returns the first request of the batch up to `last` if the response begins at the offset up to which the client had
+// received the responses when it sent that batch. REQUIRES: the client was seen to wait for all responses before it
+// sends the next batch.
 template <typename Request, typename Response, size_t kMaxPending>
 size_t OrderedPairing<Request, Response, kMaxPending>::first_of_batch(size_t last, const Response& response) const {
   if (!waits_for_all()) return kNone;

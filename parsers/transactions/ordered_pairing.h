@@ -21,13 +21,13 @@ namespace tapline {
 // After a gap that may hide messages, acknowledgements determine the pairs. A client that does not pipeline sends one
 // request and waits, so the response belongs to the request that ends where the acknowledgement does. A client that
 // pipelines and was seen to wait for all responses before it sends the next requests (a batch) has fixed points: a
-// batch's first response begins where the client had received everything when it sent the batch, and its last response
-// ends where the client had received everything when it sent the next batch. From these points, messages are counted
-// forwards or backwards; responses wait for the next batch if that is the only way. Otherwise both halves stay
-// unpaired, unless their contents (RequestHalf::contradicts) leave only one request. A client that sends requests while
-// others are unanswered has no fixed points: after a gap it stays unpaired until it has been quiet for longer than its
-// slowest response took, or has alternated requests and responses for a while. A response may also be seen before its
-// request, if the request's segment is late; it waits while the bytes that it acknowledges may still arrive.
+// batch's first response begins at the offset up to which the client had received the responses when it sent the batch,
+// and its last response ends at that offset for the next batch. From these points, messages are counted forwards or
+// backwards; responses wait for the next batch if that is the only way. Otherwise both halves stay unpaired, unless
+// their contents (RequestHalf::contradicts) leave only one request. A client that sends requests while others are
+// unanswered has no fixed points: after a gap it stays unpaired until it has been quiet for longer than its slowest
+// response took, or has alternated requests and responses for a while. A response may also be seen before its request,
+// if the request's segment is late; it waits while the bytes that it acknowledges may still arrive.
 //
 // The protocol's reader calls, for the requesting side:    begin_request, keep_text, end_request, hide_requests,
 //                                  after each piece of it:  requests_settled
@@ -125,7 +125,7 @@ class OrderedPairing {
     if (!requests_.empty()) touch(&requests_.front(), sizeof(Request));
   }
   const Request* next_request() const { return requests_.empty() ? nullptr : &requests_.front(); }
-  // Returns true if a pending request was sent when the client had received this many bytes of the responses, so that a
+  // Returns true if a pending request was sent when the client had received this many response bytes, so that a
   // response begins there.
   bool has_request_at(uint64_t offset) const {
     for (size_t i = 0; i < requests_.size(); ++i) {

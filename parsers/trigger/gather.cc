@@ -82,8 +82,8 @@ void Gather::count_burst(std::span<const Sample> samples, std::span<const TcpFac
   }
 }
 
-// Samples packets of the burst that are counted in the channel. `before` is the number of packets in the window before
-// the burst.
+// Samples packets of the burst that are counted in the channel. `before` is the number of packets that the window had
+// counted earlier.
 void Gather::sample(Open* open, uint64_t before) {
   Exemplars& exemplars = open->window->cell_exemplars();
   for (uint32_t i = 0; i < samples_.size(); ++i) {
@@ -236,8 +236,8 @@ void Gather::open_next(Open* open, WindowRing* ring, int64_t time_ns) {
   ring->set_passed(std::min(start_ns, open->blind_from_ns));
 }
 
-// Replaces the sets with the spare ones at a time when all windows end, so that the next windows can use other cells.
-// Also drops sets that few packets still need.
+// Replaces the sets with the spare ones, if these are ready, which also drops sets that few packets still need.
+// REQUIRES: all windows end now, since the next ones use other cells.
 bool Gather::renew_sets() {
   if (spare_ != SpareState::kReady) return false;
   std::swap(sets_, spare_sets_);

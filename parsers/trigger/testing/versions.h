@@ -31,7 +31,7 @@ class SwapRecorder final : public Recorder {
   std::map<std::pair<size_t, uint32_t>, std::map<int64_t, int>> windows_of_program;
 };
 
-// The triggers that count from a certain time on.
+// The triggers that have counted since a given time.
 struct Version {
   std::vector<Trigger> triggers;
   int64_t since_ns;
