@@ -94,8 +94,8 @@ TEST(QueueContents, EqualTheDefinitionOnRandomQueues) {
   }
 }
 
-// Makes two classes: every third packet of the model's order overtakes others. Delays differ, and arrivals are out of
-// order.
+// Returns passages of two classes: every third packet of the model's order overtakes others. Delays differ, and
+// arrivals are out of order.
 std::vector<Passage> two_classes(uint32_t seed) {
   std::vector<Passage> passages = testing::passages_of(testing::simulate(random_queue(seed), seed));
   for (size_t i = 0; i + 7 < passages.size(); i += 3) {

@@ -58,7 +58,7 @@ class LinkSum {
   void add(const TcpSample& sample, const Progress& progress, LinkShare* flow) {
     if (progress.step == Step::kImplausible) return;
     if (progress.step == Step::kStarted && !sample.syn) {
-      // Without an earlier sample there is no advance, so it counts as a packet without sequence numbers.
+      // Without an earlier sample there is no advance, so the sample counts as a packet without sequence numbers.
       add(sample.wire_bytes);
       return;
     }
@@ -179,8 +179,8 @@ class LinkSum {
     if (flow.interval + 1 == interval_) earlier_trail_bytes_ -= flow.step_bytes;
   }
 
-  // Returns the bytes if no copy is missing. A hole then stems from a loss before the switch and did not cross the
-  // link.
+  // Returns the bytes, assuming that no copy is missing: a hole then stems from a loss before the switch and did not
+  // cross the link.
   Bounded captured_bytes() const {
     const auto bytes = static_cast<double>(covered_.captured_wire_bytes());
     return {bytes, bytes, bytes};

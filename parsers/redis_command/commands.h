@@ -5,8 +5,8 @@
 
 namespace tapline::redis {
 
-// Returns true if the name alone identifies a command. Inline commands begin with such names before anything else shows
-// that the connection is Redis.
+// Returns true if the name alone identifies a command. Needed for inline commands, whose names may come before anything
+// else shows that the connection is Redis.
 bool is_common(std::string_view name);
 
 // Returns true if the command's name is its first two words, as in CONFIG GET and CLIENT REPLY.

@@ -168,7 +168,7 @@ TEST(RedisCommand, JoinsInMidStream) {
   EXPECT_EQ(parse(frames), (Lines{"GET a ok  ", "GET a ok  ", "GET a ok  "}));
 }
 
-// Makes commands whose replies have unique lengths, so that a wrong pair is detected.
+// Returns commands whose replies have unique lengths, so that a wrong pair is detected.
 std::vector<Frame> self_identifying(int batch) {
   Conversation conversation;
   conversation.handshake();

@@ -1,4 +1,4 @@
-// Gives the parsers of all threads the routes in force, which one thread replaces while they read (read-copy-update).
+// Gives the parsers of all threads the current routes, which one thread replaces while they read (read-copy-update).
 //
 //   publish(new) ──▶ current ──▶ each reader's next enter()
 //        └─ waits until no reader holds the earlier routes, then frees them
@@ -19,7 +19,7 @@ class RouteFeed {
   class Reader {
    public:
     explicit Reader(const std::atomic<const Routes*>* current) : current_(current) {}
-    // Returns the routes in force, valid until leave(); null if there are none.
+    // Returns the current routes, valid until leave(); null if there are none.
     const Routes* enter();
     void leave() { held_.store(nullptr, std::memory_order_release); }
 

@@ -42,7 +42,7 @@ struct InferredPort {
   LossReason reason = LossReason::kRouteUnknown;
 };
 
-// The routes of one switch: an open-addressing table, so that even 100,000 routes are freed at once.
+// The routes of one switch: an open-addressing table, so that even 100,000 routes are freed in one step.
 class SwitchRoutes {
  public:
   // Infers the output port of a packet from its destination address and the time at which its copy was captured.

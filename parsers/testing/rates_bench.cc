@@ -33,7 +33,7 @@ class NoSink final : public TupleSink {
   void lose(LossReason, uint64_t, uint64_t) override {}
 };
 
-// Makes segments of many flows in turn, as captured frames. Each flow lacks every other segment.
+// Segments of many flows, which take turns, as captured frames. Each flow lacks every other segment.
 class Traffic {
  public:
   Traffic(uint32_t flows, uint32_t wire_bytes) : flows_(flows), wire_bytes_(wire_bytes), seqs_(flows) {

@@ -6,9 +6,9 @@ namespace tapline::tls {
 namespace {
 
 constexpr uint8_t kFatal = 2;
-// Protected records of TLS 1.3 (RFC 8446 sections 4.4.4, 5.2, 6) are distinguished only by their length: that of the
-// content, the byte of the real type, and the tag. An empty Certificate and the end of early data are also shorter than
-// a Finished, and precede it.
+// Protected records of TLS 1.3 (RFC 8446 sections 4.4.4, 5.2, 6) are distinguished only by their length, which is that
+// of the content plus the real type's byte and the tag. An empty Certificate and the end of early data are also shorter
+// than a Finished, and precede it.
 constexpr uint32_t kAlertBytes = 2 + 1 + 16;
 constexpr uint32_t kMinFinishedBytes = 4 + 32 + 1 + 8;
 // If one side has sent this many bytes since the other side's bytes were due, these count as not captured.

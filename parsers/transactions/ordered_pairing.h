@@ -42,8 +42,8 @@ class OrderedPairing {
   // While the reassembler waits for a late packet, several packets full of responses may arrive.
   static constexpr size_t kMaxWaiting = 1024;
 
-  // Begins a request whose first byte is that of `first`. The protocol's fields keep the values of an earlier request.
-  // `max_pending` is below kMaxPending if the protocol requires that.
+  // Begins a request that starts at the first byte of `first`. The protocol's fields keep the values of an earlier
+  // request. `max_pending` is below kMaxPending if the protocol requires that.
   Request& begin_request(const Segment& first, Sink& sink, size_t max_pending = kMaxPending) {
     note_overlap(first);
     if (requests_.size() >= max_pending) [[unlikely]] {
@@ -102,8 +102,8 @@ class OrderedPairing {
       settle(false, sink);
   }
 
-  // Begins a response whose first byte is that of `first`, with the protocol's fields set. Returns its request, or null
-  // if none is known (yet).
+  // Begins a response that starts at the first byte of `first`, with the protocol's fields set. Returns its request, or
+  // null if none is known (yet).
   const Request* begin_response(const Segment& first, const Response& response, Sink& sink) {
     settle(false, sink);
     current_ = response;

@@ -7,7 +7,7 @@
 
 namespace tapline::trigger {
 
-// Rows of bits, one for each class of a field's values: bit t is set if trigger t allows such values. Each row begins
+// Rows of bits, one for each class of a field's values: bit t is set if trigger t allows the class. Each row begins
 // with a summary, which has a bit for each word of the row that is not zero, so that rows are intersected only where
 // none of them is zero.
 class BitRows {

@@ -31,7 +31,7 @@ class ClientSamples {
     std::array<uint64_t, SampleBatch::kMax> queries;  // by sample
   };
 
-  // `window_ns` is that of TcpFlowOptions.
+  // `window_ns` is passed on in TcpFlowOptions.
   explicit ClientSamples(int64_t window_ns) : flows_({.max_flows = 1 << 18, .window_ns = window_ns}) {}
 
   // Returns samples of the packets that have a connection, and corrections. Valid until the next call. REQUIRES: at

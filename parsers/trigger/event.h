@@ -29,7 +29,7 @@ struct Event {
   int64_t window_start_ns = 0;
   int64_t window_end_ns = 0;
   // Packet time of the report: the window's end, or a time within the window if more packets can't make the condition
-  // false. The value is then that of packets counted so far, perhaps without the latest ones.
+  // false. The value then covers the packets counted so far, perhaps without the latest ones.
   int64_t ready_ns = 0;
   bool partial = false;       // some lane did not observe the whole window
   uint64_t lost_packets = 0;  // in this window, by all lanes

@@ -188,7 +188,7 @@ inline void Gather::watch(const Open& open, GroupTable::Entry* entry) const {
   }
 }
 
-// Does the same for a group with several counters.
+// Does what watch() does, for a group with several counters.
 void Gather::watch_chain(const Open& open, GroupTable::Entry* entry) const {
   if (open.channel->early.empty()) return;
   GroupTable& groups = *open.window->groups();

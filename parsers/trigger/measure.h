@@ -80,8 +80,8 @@ class Burst {
  public:
   static constexpr int kBins = 9;
 
-  // Adds a packet's bytes. `line` is line 3 of a counter. REQUIRES: bin_ns is an eighth of the span, time_ns is not
-  // below that of an earlier call.
+  // Adds a packet's bytes. `line` is line 3 of a counter. REQUIRES: bin_ns is an eighth of the span; time_ns does not
+  // decrease.
   static void add(uint64_t* line, int64_t bin_ns, int64_t time_ns, uint32_t bytes);
 
  private:

@@ -118,7 +118,7 @@ void expect_every_packet_counted(const Recorder& recorder, const Input& input) {
   for (const uint64_t count : packets) EXPECT_EQ(count, input.samples.size());
 }
 
-// Fails the test unless the recorded events are those of the model, which it returns.
+// Fails the test unless the recorded events are the model's. Returns the model's events.
 std::map<Occasion, Expected> expect_equal(const Input& input, const Recorder& recorder) {
   auto expected = expected_events(input.triggers, input.samples, input.tcp, input.until_ns);
   const auto reported = by_occasion(recorder.events, EventScope::kRest);

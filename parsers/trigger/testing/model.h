@@ -33,8 +33,8 @@ struct Expected {
   std::vector<size_t> samples;  // numbers of the samples that the group's window counts
 };
 
-// Returns the conditions that were true, in windows in which their alert was in force. Includes all windows from that
-// of the first sample to that of the last; the first one is partial unless the first sample is at its start. The last
+// Returns the conditions that were true, in windows in which their alert was in force. Includes all windows from the
+// first sample's to the last sample's; the first one is partial unless the first sample is at its start. The last
 // window counts only if it ends by `until_ns`.
 std::map<Occasion, Expected> expected_events(std::span<const Trigger> triggers, std::span<const Sample> samples,
                                              std::span<const TcpFacts> tcp, int64_t until_ns);
