@@ -64,7 +64,7 @@ class UsualDelay {
  private:
   static constexpr uint32_t kMaxTotal = 256;
 
-  std::array<uint32_t, 65> counts_{};  // by the number of bits of the delay
+  std::array<uint32_t, 65> counts_{};  // number of delays, by their number of bits
   uint32_t total_ = 0;
 };
 

@@ -30,7 +30,7 @@ struct BurstLimits {
 // The bytes sent between the first packets of two bursts, and the time between these packets.
 struct WindowRate {
   Coverage covered;
-  Bounded interval_ns;  // without the mirror's delay
+  Bounded interval_ns;  // excluding the mirror's delay
   uint32_t windows = 0;
 
   bool known() const { return windows > 0; }

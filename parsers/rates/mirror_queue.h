@@ -229,7 +229,7 @@ class MirrorQueue {
 
   int64_t last_ns_ = kNever;
   int64_t first_of_busy_ns_ = 0;
-  uint64_t ns_per_byte_ = 0;  // with kFractionBits
+  uint64_t ns_per_byte_ = 0;  // has kFractionBits fractional bits
   int64_t slack_ns_ = 0;      // shorter gaps may stem from the clock
   int64_t full_ns_[3] = {kNever, kNever,
                          kNever};  // the latest three times after which the queue was full, newest first

@@ -216,7 +216,7 @@ class SequenceTracker {
     max_payload_ = std::max(max_payload_, sample.payload_bytes);
     const auto target = static_cast<int32_t>(sample.payload_bytes << kFractionBits);
     if (mean_payload_ == 0) mean_payload_ = static_cast<uint32_t>(target);
-    // The mean of about ten samples.
+    // A moving average over about ten samples.
     mean_payload_ += static_cast<uint32_t>((target - static_cast<int32_t>(mean_payload_)) / 8);
   }
 
@@ -227,7 +227,7 @@ class SequenceTracker {
   uint32_t next_seq_ = 0;
   uint32_t stray_end_ = 0;  // end of the ignored segment
   uint32_t max_payload_ = 0;
-  uint32_t mean_payload_ = 0;  // with kFractionBits
+  uint32_t mean_payload_ = 0;  // has kFractionBits fractional bits
   bool started_ = false;
   bool stray_ = false;
 };

@@ -236,8 +236,8 @@ class TransactionParser : public StreamParser {
     uint32_t previous = 0, next = 0;
     bool closed = false;  // one side has ended its stream, or both were reset
   };
-  // The interval between checks for waiting requests, and so the maximum delay of a report after the timeout. At this
-  // rate, checks cost almost nothing for any number of requests on a connection.
+  // The interval between checks for waiting requests, by which reports may lag behind the timeout. At this rate, checks
+  // cost almost nothing for any number of requests on a connection.
   static constexpr int64_t kLookEveryNs = kSilenceTimeoutNs / 4;
 
   // Turns a connection's transactions into tuples for some of its queries.
@@ -276,8 +276,8 @@ class TransactionParser : public StreamParser {
     Emitter& out_;
   };
 
-  // Returns true if the whole request was seen, can no longer get a response, and all data that both sides sent since
-  // then were captured.
+  // Returns true if the whole request was seen, its connection was closed or its timeout has passed, and all data that
+  // both sides sent since then were captured.
   bool is_unanswered(const Connection& connection, const Request& request, int64_t now_ns) const {
     const Place& place = places_[this->template state_of<State>(connection).slot - 1];
     const bool over = place.closed || now_ns - request.first_ns >= kSilenceTimeoutNs;

@@ -68,7 +68,7 @@ inline constexpr SketchKinds kDistinctKinds = kind_of(Measure::kBytesQuantile) -
 // A number of distinct values, or a quantile, in a condition.
 struct SketchTerm {
   Measure measure = Measure::kFlows;
-  double share = 0;  // of a quantile
+  double share = 0;  // a quantile's share of the values
   friend bool operator==(const SketchTerm&, const SketchTerm&) = default;
 };
 

@@ -67,7 +67,7 @@ class Program {
   // Triggers fire before the end of windows that are longer than this.
   static constexpr int64_t kLongWindowNs = 2'000'000;
   static constexpr int64_t kMaxWindowNs = 86'400'000'000'000;
-  static constexpr int64_t kMaxPanes = 100;  // in a window
+  static constexpr int64_t kMaxPanes = 100;  // per window
 
   // Returns null, and sets *error, if a trigger is invalid or the triggers exceed a bound.
   static std::shared_ptr<const Program> make(std::vector<Trigger> triggers, std::string* error);

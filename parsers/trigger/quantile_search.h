@@ -65,10 +65,10 @@ class QuantileSearch {
   double share_ = 0;
   bool is_first_pass_ = true;
   bool is_complete_ = false;
-  uint8_t shift_ = 0;  // of the widest cells
+  uint8_t shift_ = 0;  // shift of the widest cells
   uint64_t values_ = 0, missed_ = 0;
   uint32_t cells_ = 0;
-  int64_t min_ = INT64_MAX, max_ = INT64_MIN;  // with all bits
+  int64_t min_ = INT64_MAX, max_ = INT64_MIN;  // numbers with all bits
   // The quantile's least possible value, if all missed values are below it, and its greatest one, if all are above it.
   Rank least_, greatest_;
 };

@@ -232,7 +232,7 @@ class Sweep {
     uint32_t link = 0;   // in sketched_cells_
     Place cell = {};     // if sketched_cells_ is full
   } sketch_place_;
-  CellLists sketched_cells_;  // of each trigger, in this window
+  CellLists sketched_cells_;  // cells of each trigger in this window
   bool is_summing_ = false;
   // The trigger with the sums of sketches_; valid while counted_, or the window's cells, are the same.
   struct Summed {

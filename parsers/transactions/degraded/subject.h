@@ -21,7 +21,7 @@ struct Subject {
   size_t copies = 1;                     // number of copies, with different addresses
   size_t skip = 0;                       // frames to skip
   size_t frames = SIZE_MAX;              // number of frames to use after these
-  std::map<std::string, Bar> bars = {};  // by name of a condition, whose bar they replace
+  std::map<std::string, Bar> bars = {};  // by condition name; each replaces that condition's bar
   bool has_damaged = false;
   bool emits_requests_alone = false, emits_responses_alone = false;
 };
