@@ -40,7 +40,7 @@ class HopQueues {
   static constexpr int64_t kMaxAheadNs = kNsPerSecond;
 
   // Calls use(const QueueHop&) for each usable hop of the packet, in path order. Before a number is reused for another
-  // queue, calls reuse(number). Returns how many hops are not usable; a packet with contradictory telemetry counts as
+  // queue, calls reuse(number). Returns the number of unusable hops; a packet with contradictory telemetry counts as
   // one.
   template <typename Use, typename Reuse>
   uint64_t read(const Packet& packet, Use&& use, Reuse&& reuse) {

@@ -20,7 +20,7 @@ struct SequencerOptions {
 struct SequencerStatistics {
   uint64_t hops = 0;
   uint64_t passed = 0;
-  uint64_t late = 0;      // captured after a later departure was passed on
+  uint64_t late = 0;      // captured after this or a later departure was passed on
   uint64_t repeated = 0;  // copies of a packet whose hop is known
 };
 

@@ -20,8 +20,8 @@ namespace tapline::rates {
 //
 // A new flow takes a free slot, else the slot of a flow without a sample for two intervals, else that of the flow with
 // the fewest samples. So a flood of flows mostly evicts its own flows, and one further flow in each bucket whose eight
-// flows all send. Each flow that is evicted while it sends is reported to `Evict`, a functor called with its entry.
-// Memory is allocated once and touched on use. Not thread-safe.
+// flows all send. `Evict`, a functor, is called with the entry of each flow that loses its slot to another one, idle or
+// not. Memory is allocated once and touched on use. Not thread-safe.
 template <typename Entry, typename Evict>
 class FlowTable {
  public:

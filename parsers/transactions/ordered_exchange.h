@@ -22,8 +22,8 @@ class OrderedExchange {
   using Response = ResponseType;
   using Sink = TransactionSink<Request, Response>;
   static constexpr size_t kMaxPending = kMaxPendingRequests;
-  // A stream that was joined in the middle belongs to another protocol if it shows no unit of this one within this many
-  // bytes.
+  // A connection that was joined in the middle uses another protocol if its two streams together show no certain units
+  // of this one within this many bytes.
   static constexpr uint64_t kMaxSeekBytes = 1 << 20;
 
   void start_in_middle(Side side) {
@@ -145,7 +145,7 @@ class OrderedExchange {
   bool middle_[2] = {false, false};  // joined after the stream's beginning
   bool ended_[2] = {false, false};
   bool confirmed_ = false;
-  bool over_ = false;  // data from this offset on belong to another protocol, or are no longer responses
+  bool over_ = false;  // all later data belong to another protocol, or are no longer responses
 
  private:
   static constexpr uint32_t kCertainUnits = 3;

@@ -79,7 +79,8 @@ class SilentGroups {
   bool remembers(int64_t end_ns, int64_t every_ns) const {
     return latest_ns_ != kNever && end_ns - kWindows * every_ns <= latest_ns_;
   }
-  // Returns the number of windows in which a group had packets but was not stored because memory was full.
+  // Returns how often a group was not stored because memory was full: when a filter named it, or in a window in which
+  // it had packets.
   uint64_t untracked() const { return untracked_; }
 
  private:
