@@ -80,7 +80,7 @@ ExchangeVerdict Exchange::read_held(Sink& sink) {
   return ExchangeVerdict::kFine;
 }
 
-// Discards everything read so far, because client and server were confused.
+// Discards everything read so far, because client and server were mixed up.
 void Exchange::restart() {
   ClientJudge judge = std::move(judge_);
   HeldPieces held = std::move(pieces_);
@@ -231,8 +231,8 @@ void Exchange::keep_key(std::string_view key) {
   }
 }
 
-// Begins a CLIENT REPLY. CLIENT REPLY ON gets a reply, OFF and SKIP get none; SKIP has no effect in OFF mode. No other
-// protocol has such a line.
+// Begins a CLIENT REPLY command. CLIENT REPLY ON gets a reply, OFF and SKIP get none; SKIP has no effect in OFF mode.
+// No other protocol has such a line.
 void Exchange::begin_reply_mode(std::string_view word) {
   std::string mode;
   append_upper(&mode, word);
@@ -343,7 +343,7 @@ void Exchange::on_skipped(Side side, uint64_t end_offset, int64_t /*time_ns*/) {
 }
 
 // Returns true if reading may resume here. A value may contain any bytes, so reading resumes only with a command at the
-// beginning of a client's turn, or with a reply at a position where one must begin.
+// beginning of a client's turn, or with a reply at a position where one must begin, as far as such positions are known.
 bool Exchange::may_resume(Side side, std::string_view bytes) const {
   if (side == client_) {
     const Beginning::Kind kind = beginning_of(bytes).kind;

@@ -36,8 +36,8 @@ struct Event {
   ExemplarFlows exemplars;    // some of the flows that the value counts; empty for a group without packets
 };
 
-// A swept window of a channel. The numbers of packets and groups cover its latest pane only: packets + lost_packets is
-// the number of packets that lanes received since the previous window ended.
+// A swept window of a channel. The numbers of packets, groups and missed values cover its latest pane only: packets +
+// lost_packets is the number of packets that lanes received since the previous window ended.
 struct WindowReport {
   uint32_t channel = 0;
   int64_t start_ns = 0;
