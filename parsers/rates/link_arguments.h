@@ -54,7 +54,7 @@ class LinkArguments {
          .choices = {"edge", "all"}}};
   }
 
-  // Returns the arguments of declared(), and the share of a link above which its tuples name the flows.
+  // Returns the arguments of declared(), and the share of a link's speed above which the link's tuples name its flows.
   static std::vector<Argument> declared_for_links() {
     std::vector<Argument> arguments = declared();
     arguments.push_back({.name = "flows_above",
@@ -67,7 +67,7 @@ class LinkArguments {
   }
 
   // Sets the values of a query, which are those of declared() or declared_for_links(), in the same order. kVantage is
-  // not read. Missing values at the end have their defaults.
+  // not read. Values after the interval may be missing; flows_above() is then 0.
   void set(uint32_t query, std::span<const Value> values) {
     of_[query] = {values[0].as_u64(), values[1].as_u64(), values[2].as_i64()};
     if (values.size() > kFlowsAbove) of_[query].flows_above = values[kFlowsAbove].as_f64();
@@ -81,7 +81,7 @@ class LinkArguments {
   // Returns the speed of the query's link, or 0 if unknown.
   uint64_t link_of(uint32_t query) const { return of_[query].link; }
 
-  // Returns the share above which the query wants the flows of a link, or 0 for never.
+  // Returns the share of a link's speed above which the query wants the link's flows, or 0 for never.
   double flows_above(uint32_t query) const { return of_[query].flows_above; }
 
   // Returns the queries that have the same link speed and the same flows_above() as the lowest-numbered one. REQUIRES:

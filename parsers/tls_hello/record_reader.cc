@@ -16,7 +16,8 @@ bool is_hello(uint8_t type) {
 
 }  // namespace
 
-// Checks the available bytes of record type and version, length, type of the message, and the first byte of its length.
+// Checks the bytes that are available: the record's type, version and length, the message's type, and the first byte of
+// the message's length.
 bool RecordReader::may_begin_hello(Bytes bytes) {
   if (bytes.empty() || bytes[0] != static_cast<uint8_t>(ContentType::kHandshake)) return false;
   if (bytes.size() > 1 && bytes[1] != 3) return false;
