@@ -4,7 +4,8 @@
 //   "TLCOND1\n" | fields u32 | per field: type u8, name | rows u32 | per row and field: present u8, value if present |
 //   conditions u32 | per condition: tree, selected rows u64
 //
-// All numbers are little-endian; names, texts, addresses and trees are a length u32 and the bytes; numbers are u64.
+// All numbers are little-endian; names, strings, addresses and trees are a u32 length followed by the bytes; numbers
+// are u64.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -10,8 +10,8 @@
 
 namespace tapline {
 
-// Runs the monitor to its end, which comes soon after any thread sets `stop`. With a `page`, resumes from the state
-// that a crashed process left there. REQUIRES: validate(config) succeeded, and plug-ins are loaded.
+// Runs the monitor until it ends. Returns soon after any thread sets `stop`. With a `page`, resumes from the state that
+// a crashed process left there. REQUIRES: validate(config) succeeded, and plug-ins are loaded.
 Status run_monitor(const MonitorConfig& config, MessageReporter* reporter, std::atomic<bool>* stop,
                    MonitorPage* page = nullptr);
 

@@ -67,7 +67,7 @@ std::vector<confluo::column_t> columns() {
   return builder.get_columns();
 }
 
-// A multilog whose queries keep their expression for as long as their cursors are read.
+// A multilog whose queries keep their expressions alive while their cursors are read.
 class Log : public confluo::atomic_multilog {
  public:
   Log(const std::string& folder, task_pool& pool)

@@ -46,7 +46,7 @@ struct Target {
   uint32_t bytes;
   double cycles;
 };
-// How the monitor's threads share the work.
+// A division of the work among the monitor's threads.
 struct Mode {
   const char* name;
   int cores;
@@ -211,8 +211,8 @@ class Bench {
     return path;
   }
 
-  // Also measures the receive loop alone, just before and just after, so that a change in the machine's speed is
-  // visible and has half the effect.
+  // Measures one parser, and the receive loop alone just before and just after it, so that a change in the machine's
+  // speed is visible and has half the effect.
   ordered_json one_parser(const std::string& parser, uint32_t bytes, uint32_t flows, bool is_matched = false) {
     const TrafficOptions traffic = traffic_for(parser, bytes, flows);
     Trial trial = trial_for(Subject::kMonitor, traffic);

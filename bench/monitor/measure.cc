@@ -89,7 +89,7 @@ int receive_loop(const Trial& trial) {
   return 0;
 }
 
-// Reports on standard error, which the parent reads.
+// Runs the monitor, which reports on standard error; the parent reads these reports.
 int monitor(const Trial& trial) {
   MonitorConfig config = trial.monitor;
   config.vdev = null_device(trial);

@@ -42,7 +42,7 @@ struct Measurement {
   double packets_per_second = 0;
   double lost_share = 0;  // lost packets as a share of the received ones
   std::vector<Window> windows;
-  // The monitor's own accounting at its end.
+  // The monitor's own final accounting.
   nlohmann::json accounting;
 };
 

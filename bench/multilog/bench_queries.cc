@@ -95,15 +95,15 @@ void measure_query(const MultiLog& log, const QueryCase& query, uint64_t records
       median(cpu), *std::min_element(times.begin(), times.end()), measure_fetch(log, query.spec, sum));
 }
 
-// Divides each rate by the baseline of the same turn, because other load on the machine affects both.
+// Divides each rate by the baseline of the same round, because other load on the machine affects both.
 double lost(const std::vector<double>& rates, const std::vector<double>& without) {
   std::vector<double> ratios;
   for (size_t turn = 0; turn < rates.size(); ++turn) ratios.push_back(rates[turn] / without[turn]);
   return 1 - median(ratios);
 }
 
-// Measures ingest in turns: alone; while a thread spins on the other core; while that thread fetches the queries' rows
-// from known addresses; and while it runs one query after another. The second measurement of a turn shows the cost of
+// Measures ingest in rounds: alone; while a thread spins on the other core; while that thread fetches the queries' rows
+// from known addresses; and while it runs one query after another. The second measurement of a round shows the cost of
 // two busy cores; the third, the cost of any reader of these rows in the same memory.
 void measure_concurrent_ingest(MultiLog* log, const Arguments& arguments, uint64_t more, uint64_t* sum) {
   constexpr int kTurns = 9;

@@ -40,7 +40,8 @@ struct IngestResult {
   uint64_t longest_append_ns = 0, dropped = 0;
 };
 
-// Offers `records` on each writer's thread, as fast as possible or, in total, at `rate` per second.
+// Offers `records` records to the log, divided among the writers' threads, as fast as possible or at `rate` per second
+// in total.
 IngestResult ingest(MultiLog* log, const Arguments& arguments, uint64_t records,
                     const std::atomic<bool>* stop = nullptr);
 

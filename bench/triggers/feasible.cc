@@ -1,5 +1,5 @@
-// Measures points on the axes of Trumpet's Figure 13, and groups: the rate that a core sustains, and the cost that the
-// admission model predicts.
+// Measures the rate that a core sustains, and the cost that the admission model predicts, at points along the axes of
+// Trumpet's Figure 13 and for groups.
 #include <cmath>
 
 #include "bench/triggers/parts.h"

@@ -137,7 +137,7 @@ void Measurements::process_burst(const Case& measured_case, const Workload& work
   for (size_t i = 0; i < measured_case.burst; ++i) {
     if (measured_case.ahead > 0) __builtin_prefetch(workload.packet(subject->next + measured_case.ahead).data);
     for (uint32_t fetch = 1; fetch < measured_case.fetches; ++fetch) {
-      // A copy is at another place in memory than the packet.
+      // A copy of the packet is elsewhere in memory.
       const uint64_t copy = subject->next + fetch * workload.options().frames / measured_case.fetches;
       __builtin_prefetch(workload.packet(copy + measured_case.ahead).data);
       if (!read_plain(workload.packet(copy), &samples_[i], &numbers_[i])) std::abort();

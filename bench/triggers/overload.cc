@@ -12,7 +12,8 @@ namespace {
 constexpr uint64_t kWindows = 30;
 constexpr size_t kBurst = 64;
 
-// A NIC's queue: packets that arrive while it is full are lost. Packets arrive evenly, by the lane's CPU time.
+// A NIC's queue: packets that arrive while it is full are lost. Packets arrive at even intervals of the lane's CPU
+// time.
 class Queue {
  public:
   static constexpr uint64_t kSlots = 4096;
@@ -82,7 +83,7 @@ class Lane {
     }
     flush(&pending);
   }
-  // Counts the packets before this one that have not been read as lost.
+  // Counts the unread packets before this one as lost.
   void lose(uint64_t before) {
     while (next_ < before) {
       const uint64_t end = std::min(before, workload_.first_packet(window_of(next_) + 1));

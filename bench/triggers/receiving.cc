@@ -13,7 +13,7 @@ namespace {
 // The overhead of a frame on Ethernet: preamble and inter-frame gap.
 constexpr uint32_t kBetweenFrames = 20;
 
-// The time of sweeps after bursts, in microseconds.
+// Times of the sweeps after bursts, in microseconds.
 struct Sweeps {
   std::vector<double> us;
   uint64_t late = 0;
@@ -25,8 +25,8 @@ struct Sweeps {
   }
 };
 
-// Sweeps after each burst as TriggerEngine does, and measures the time by the cycle counter. This includes
-// interruptions, so the largest values may be the scheduler's.
+// Sweeps after each burst as TriggerEngine does, and measures each sweep with the cycle counter. Times include
+// interruptions, so the largest may be due to the scheduler.
 Sweeps time_sweeps(const WorkloadOptions& options, uint32_t steps, uint64_t windows) {
   const Workload workload(options);
   CountingSink sink;

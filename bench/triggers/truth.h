@@ -1,4 +1,4 @@
-// Computes the exact events of triggers without groups and TCP facts. Each distinct flow is compared with every filter,
+// Computes the exact events of triggers without groups or TCP facts. Each distinct flow is compared with every filter,
 // without the engine's classes and sets.
 #pragma once
 

@@ -6,8 +6,8 @@
 namespace tapline::conditions {
 namespace {
 
-// Expressions with longer sets, or with sets over more columns, are evaluated, since their tables would not fit in the
-// cache.
+// Expressions with longer sets, or with sets over more columns, are evaluated for every row, since their tables would
+// not fit in the cache.
 constexpr uint64_t kMaxKeys = 256;
 constexpr size_t kMaxColumns = 16;
 

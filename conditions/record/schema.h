@@ -148,9 +148,9 @@ uint32_t float_key32(float value);
 
 // REQUIRES: column.keyed().
 uint64_t key_of(const Column& column, const uint8_t* row);
-// Returns a key's number. REQUIRES: is_number(), or the bits are to be read as an unsigned number.
+// Returns a key's value as a number. REQUIRES: is_number(), or the bits are to be read as an unsigned number.
 double number_of_key(const Column& column, uint64_t key);
-// Returns a key's integer. REQUIRES: keyed() and not is_float().
+// Returns a key's value as an integer. REQUIRES: keyed() and not is_float().
 __int128 integer_of_key(const Column& column, uint64_t key);
 uint64_t key_of_integer(const Column& column, __int128 value);
 // Returns the minimum of the integers that the column can hold; max_of() returns the maximum. REQUIRES: keyed() and not

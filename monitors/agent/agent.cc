@@ -18,7 +18,7 @@ using std::chrono::seconds;
 
 constexpr milliseconds kMinPoll{100};
 constexpr milliseconds kBetweenAttempts{500};
-// Control planes of this protocol exchange statuses and plans as messages (schema/agent.proto), not as JSON.
+// Control planes with this protocol exchange statuses and plans as messages (schema/agent.proto), not as JSON.
 constexpr uint32_t kProtocol = 1;
 // The lease's duration until a control plane specifies one.
 constexpr seconds kInitialLease{5};

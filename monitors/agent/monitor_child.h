@@ -1,6 +1,6 @@
 // The process of this host's monitor. Its standard input is one end of a message socket, which carries commands to it
-// and events from it (schema/monitor.proto). The owner polls the other end; nothing blocks. The monitor receives
-// secrets as open files without a name. If the agent dies, the monitor reads the end of its input and exits.
+// and events from it (schema/monitor.proto). The owner polls the other end; nothing blocks. The monitor inherits
+// secrets as anonymous files (memfd). If the agent dies, the monitor reads EOF on its standard input and exits.
 #pragma once
 
 #include <sys/types.h>
@@ -31,7 +31,8 @@ class MonitorChild {
 
   // Returns true if the command fits into one message.
   static bool fits(const v1::MonitorCommand& command);
-  // Kills the monitor if it has left so many commands unread that there is no room. REQUIRES: fits(command).
+  // Sends a command. Kills the monitor if it has left so many commands unread that there is no room. REQUIRES:
+  // fits(command).
   void send(const v1::MonitorCommand& command);
   void flush() { socket_.flush(); }
   // Takes the events that have arrived. Returns false once the monitor has ended and no more events will arrive. Kills

@@ -17,8 +17,8 @@ namespace {
 constexpr char kKey[] = "00112233445566778899aabbccddeeff";
 constexpr char kLogin[] = "web-1:a-password";
 
-// Stands in for the monitor: writes its command line, as other users see it, then its key file's contents twice and its
-// login, to a file in the same folder. Then reports `ready` (an event of two bytes).
+// A stand-in for the monitor. Writes to a file in the same folder: its command line (as other users see it), its key
+// file's contents twice, and its login. Then reports `ready` (a two-byte event).
 constexpr char kTeller[] = R"(#!/bin/sh
 exec 2>"$0.told"
 tr '\0' ' ' </proc/$$/cmdline >&2

@@ -17,7 +17,8 @@ namespace tapline {
 struct MonitorConfig : InputConfig {
   bool busy = false;
   std::string duplicates = "keep";
-  // With several taps: how long, and how many at a time, packets are remembered so that each is counted once.
+  // With several taps, packets are remembered for this time, and at most this many of them, so that each is counted
+  // once.
   uint32_t view_horizon_ms = 1000;
   uint32_t view_packets = 1 << 20;
   uint32_t lanes = 1;

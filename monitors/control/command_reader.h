@@ -16,7 +16,7 @@ class CommandReader {
   // A command, or the reason why it can't be read.
   using Command = Result<v1::MonitorCommand>;
 
-  // Longer lines end the input. A plan is a few kilobytes.
+  // Maximum length of a line; a longer one ends the input. A plan takes a few kilobytes.
   static constexpr size_t kMaxLineBytes = 1 << 20;
 
   // Reads from a descriptor that the caller still owns.

@@ -39,7 +39,7 @@ void ControlChannel::run() {
       looked_at_ns_ = now_ns;
       looks_often_ = control_->look();
     }
-    // A command may have begun work that look() continues.
+    // A command may have started work that look() must continue.
     looks_often_ |= readable;
     if (readable && !read_more()) {
       control_->abandon_all();

@@ -40,7 +40,7 @@ class EventRing {
   bool front(RingEvent* event);
   void pop();
 
-  // Any thread: the number of this query's events since the start that found no room.
+  // Any thread: returns the number of this query's events dropped since the start.
   uint64_t lost(uint32_t query) const { return lost_[query].load(std::memory_order_acquire); }
 
  private:

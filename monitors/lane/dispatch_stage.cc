@@ -85,7 +85,7 @@ bool DispatchStage::dispatch(const Packet& packet) {
   }
   if (source_->retains() && packet.buffer != nullptr && count > 0)
     source_->retain(packet.buffer, static_cast<uint16_t>(count));
-  // A worker never sees queries whose end it will not receive.
+  // A worker sees only queries whose end it will also receive.
   for (size_t i = 0; i < count; ++i) chosen[i].worker->packets().push(packet).queries = chosen[i].queries;
   return true;
 }

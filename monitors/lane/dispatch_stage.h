@@ -49,7 +49,7 @@ class DispatchStage final : public PacketStage {
   bool wants_all_views() const override;
   void advance(int64_t now_ns) override;
   void begin_end(uint64_t queries) override;
-  // The workers send the ends, so there is nothing to continue.
+  // The workers end the queries' streams, so there is nothing to continue here.
   bool continue_end() override { return true; }
   uint64_t done(uint64_t queries) const override;
   OutputStats backlog() const override;

@@ -114,7 +114,8 @@ void Lane::enter() {
   if (!options_.page->restarted()) return;
   progress_.done.store(page_->done, std::memory_order_relaxed);
   if (options_.page->clock_start_ns != INT64_MIN) start_clock(options_.page->clock_start_ns);
-  // The crashed process's record of packet views is lost, so up to all packets that have passed are forgotten.
+  // The crashed process's view filter is lost, so its views count as forgotten: one per packet that passed, up to the
+  // capacity.
   if (views_) {
     uint64_t passed = 0;
     for (const TapAccounting& tap : taps_) passed += tap.passed;
@@ -194,7 +195,7 @@ size_t Lane::process_all(std::span<const RawPacket> packets) {
 }
 
 // Lets the engine consume undecoded packets that no parser has to see, if every query wants either all packets of a
-// connection or none. Returns how many packets of the burst are done.
+// connection or none. Returns the number of packets of the burst that are done.
 size_t Lane::process_some(std::span<const RawPacket> packets) {
   // Duplicates and repeated views can only be detected among decoded packets.
   if (duplicates_ || views_ || any_marked(packets)) return process_all(packets);

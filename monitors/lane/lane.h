@@ -81,8 +81,8 @@ class Lane {
   // Adds and ends queries while run() is running.
   LaneInbox& inbox() { return inbox_; }
 
-  // Runs until the source ends, every query has reached its limit, or `stop` is set. Then flushes all output and sends
-  // each query's end. Fails if the source or the output failed.
+  // Runs until the source ends, every query has reached its limit, or `stop` is set. Then flushes all output and ends
+  // each query's stream. Fails if the source or the output failed.
   Status run();
 
   const LaneAccounting& accounting() const { return accounting_; }

@@ -31,8 +31,9 @@ class PacketStage {
   virtual bool wants_all_views() const { return false; }
   // Advances packet time to `now_ns`.
   virtual void advance(int64_t now_ns) = 0;
-  // Ends these queries, for which no more packets follow. continue_end() sends the ends: it returns after a short time,
-  // and returns true once everything is sent. REQUIRES: all earlier ends are sent.
+  // Ends these queries, for which no more packets follow. continue_end() ends their streams: each call returns after a
+  // short time, with true once everything is sent. REQUIRES: continue_end() has returned true for all queries that
+  // ended earlier.
   virtual void begin_end(uint64_t queries) = 0;
   virtual bool continue_end() = 0;
   // Returns the ended queries among `queries` that have left nothing behind, so that their slots may be reused.

@@ -8,8 +8,8 @@
 namespace tapline {
 namespace {
 
-// Maximum number of connections that an end may visit between two polls. This takes about ten microseconds, for which a
-// port's ring has ample room at line rate.
+// Maximum number of connections visited between two polls while a query ends. Visiting them takes about ten
+// microseconds, for which a port's ring has ample room at line rate.
 constexpr uint32_t kConnectionsPerStep = 256;
 constexpr int64_t kPublishEveryNs = 100'000'000;
 

@@ -23,7 +23,7 @@ struct UnitSnapshot {
 class ParserStage final : public PacketStage {
  public:
   // `queries` are the query slots, which the output also uses; `engine` writes to `output`. All arguments outlive the
-  // stage. If `may_wait` is true (capture files), an end may take as long as it needs.
+  // stage. If `may_wait` is true (capture files), ending a query may take as long as it needs.
   ParserStage(std::span<const QuerySpec> queries, Engine* engine, TupleOutput* output, const QueryAccounts* accounts,
               bool may_wait);
 

@@ -104,7 +104,8 @@ void Worker::release_buffers(std::span<const Packet> packets) {
   source_->release({buffers.data(), packets.size()});
 }
 
-// Returns true if the command is done. An end must be sent completely before the next one begins or a slot is reused.
+// Returns true if the command is done. A query's end must be sent completely before another query ends or the slot is
+// reused.
 bool Worker::execute(const WorkerCommand& command) {
   ParserStage& stage = unit_->stage();
   const auto query = static_cast<uint32_t>(std::countr_zero(command.queries));

@@ -48,7 +48,7 @@ class Worker {
   // Waits until kFinish has been executed.
   void join();
 
-  // Dispatcher: forgets that these queries were done, since their slots will be reused. Must precede kAdd.
+  // Dispatcher: clears these queries' bits in done(), since their slots will be reused. Must precede kAdd.
   void forget(uint64_t queries) { done_.fetch_and(~queries, std::memory_order_relaxed); }
   // Returns the dispatcher's ends of the rings.
   SpscRing<Packet>& packets() { return packets_; }

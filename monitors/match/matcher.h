@@ -45,20 +45,20 @@ class ConnectionMatch {
   ConnectionMatch(std::vector<AddressPattern> sources, std::vector<AddressPattern> destinations)
       : from_(std::move(sources)), to_(std::move(destinations)) {}
 
-  // In addition, wants only packets of these outer VLANs and of these tenants (VNIs). An empty list matches all.
+  // Restricts the match to packets of these outer VLANs and of these tenants (VNIs). An empty list matches all.
   void restrict(std::vector<uint32_t> vlans, std::vector<uint32_t> tenants) {
     vlans_ = std::move(vlans);
     tenants_ = std::move(tenants);
   }
 
-  // In addition, wants only packets of the queues whose arrivals and departures these taps (a bit each) show. Such a
+  // Restricts the match to packets of the queues whose arrivals and departures these taps (a bit each) show. Such a
   // query counts a packet at each of its arrivals, even if another tap has shown it before.
   void restrict_to_queues(uint64_t arrivals, uint64_t departures) {
     arrivals_ = arrivals;
     taps_ = arrivals | departures;
   }
 
-  // In addition, does not want packets from these taps (a bit each).
+  // Excludes packets from these taps (a bit each).
   void ignore_taps(uint64_t taps) { ignored_ = taps; }
 
   // Excludes connections that match `excluded`.

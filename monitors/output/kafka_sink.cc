@@ -145,7 +145,7 @@ class KafkaSink::Impl {
 
   int64_t deadline() const { return monotonic_ns() + options_.timeout_ms * kNsPerMs; }
 
-  // Returns the time until which a refusal may come from a broker that does not yet know a new user or access right.
+  // Returns the time until which a refusal may be due to a broker that does not yet know a new user or access right.
   int64_t grant_deadline() const { return monotonic_ns() + std::min(options_.timeout_ms, kMaxGrantMs) * kNsPerMs; }
 
   Status await_broker() {

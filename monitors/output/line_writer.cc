@@ -15,7 +15,7 @@
 namespace tapline {
 namespace {
 
-// Small enough that a slow reader's progress is noticed.
+// Small enough that a slow reader's progress is detected.
 constexpr size_t kPieceBytes = 64 * 1024;
 
 std::string describe(int error) {

@@ -177,7 +177,7 @@ Status add_parser_call(const std::string& text, QuerySpec* spec) {
   return {};
 }
 
-// Forms have the same numbers in plans.
+// TextForm has the same numbers as the plan's Shape.Form.
 static_assert(static_cast<int>(TextForm::kOmit) == v1::Shape::OMIT);
 
 Status read_shape(const v1::Shape& shape, QuerySpec* spec) {

@@ -31,7 +31,7 @@ struct FieldShape {
   TextForm form = TextForm::kAsIs;
 };
 
-// Appends the template of a string to `out`. From the first part that can't be parsed, the string is replaced.
+// Appends the template of a string to `out`. The first part that can't be parsed and everything after it are replaced.
 //   kUrl    /user/17/page0587.html?q=x&p=2  ->  /user/{id}/page{n}.html?q={}&p={}
 //   kSql    SELECT a FROM t WHERE id IN (1, 2) -- x  ->  SELECT a FROM t WHERE id IN (?)
 //   kKey    user:17:profile  ->  user:{id}:profile
