@@ -13,8 +13,8 @@ constexpr int64_t kLateNs = 100000;
 
 }  // namespace
 
-// Returns the first time of a row after `time`. Zone maps show which segments may contain such a time. Segments that
-// span `time` are searched, unless they are archived.
+// Returns the earliest row time after `time`. Zone maps show which segments may contain such a time. Segments that span
+// `time` are searched, unless they are archived.
 uint64_t MultiLogImpl::next_time(const Snapshot& snapshot, uint64_t time) const {
   uint64_t next = kAllTime;
   for (const Snapshot::View& view : snapshot.views()) {

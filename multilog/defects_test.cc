@@ -81,7 +81,7 @@ TEST_F(Defects, ASecondTriggerOnAnAggregateWorks) {
 TEST_F(Defects, AggregatesOverALongRangeAreFast) {
   ASSERT_TRUE(add_sum("sum").ok());
   for (int i = 0; i < 3000; ++i) append(1000 * kMs * i);
-  // 2^64 ns have 1.8e13 buckets; only non-empty ones are visited.
+  // 2^64 ns span 1.8e13 buckets; only non-empty ones are visited.
   EXPECT_EQ(static_cast<uint64_t>(log_->read_aggregate("sum")->values[0].whole), 300000u);
   EXPECT_EQ(static_cast<uint64_t>(log_->read_aggregate("sum", 1, kAllTime - 1)->values[0].whole), 299900u);
   EXPECT_EQ(static_cast<uint64_t>(log_->read_aggregate("sum", 1000 * kMs * 10, 1000 * kMs * 20)->values[0].whole),

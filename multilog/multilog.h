@@ -1,7 +1,7 @@
 // An Atomic MultiLog (Confluo, NSDI'19 §3): an append-only store of packet headers that keeps filters, aggregates and
 // triggers up to date with each row, and evaluates queries about any of them.
 //
-//   writers ──Append──▶ a log each ──▶ filters ──▶ aggregates ──▶ triggers ──▶ alerts
+//   writers ──append──▶ a log each ──▶ filters ──▶ aggregates ──▶ triggers ──▶ alerts
 //                          └──▶ segments, indexes ──▶ queries, disk
 //
 // Every read sees a prefix of each writer's rows. Reads with the same Snapshot see the same prefix in rows, indexes,

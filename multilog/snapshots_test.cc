@@ -29,7 +29,7 @@ uint64_t snapshots() {
   return text == nullptr ? 2'000 : std::strtoull(text, nullptr, 10);
 }
 
-// Returns the log of the n-th mark in a chain.
+// Returns the log to which a chain writes this mark.
 uint32_t log_of(uint32_t chain, uint64_t mark) {
   uint64_t x = (mark + 1) * 0x9e3779b97f4a7c15 + chain * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 30)) * 0x94d049bb133111eb;

@@ -27,11 +27,11 @@ struct KafkaOptions {
   std::string password;
   std::string compression = "lz4";  // "lz4", "zstd" or "none"
   uint32_t queue_mib = 64;
-  // How long start() retries, and how long flush() continues without any delivery.
+  // Time for which start() retries, and for which flush() continues without any delivery.
   uint32_t timeout_ms = 10'000;
-  // How long a batch may wait for its broker before it is given up; 0: unlimited. Live captures require 0, since a
-  // batch that was given up may have reached the broker after all and would then count twice. Instead, they refuse new
-  // batches while the queue is full.
+  // Time for which a batch may wait for its broker before it is given up; 0: unlimited. Live captures require 0, since
+  // a batch that was given up may have reached the broker after all and would then count twice. Instead, they refuse
+  // new batches while the queue is full.
   uint32_t delivery_timeout_ms = 60'000;
   // True for capture files: a batch that is given up is an error.
   bool failure_is_error = false;

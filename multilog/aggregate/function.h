@@ -74,7 +74,7 @@ struct FunctionSpec {
 
 using UserFunctions = std::vector<std::pair<std::string, UserFunction>>;
 
-// Returns kInvalid and a sentence if the function or field is unknown, or if the field's type doesn't support the
+// Returns kInvalid with a message if the function or field is unknown, or if the field's type doesn't support the
 // function.
 Result<std::shared_ptr<const AggregateFunction>> make_function(const FunctionSpec& spec, const Schema& schema,
                                                                const UserFunctions& users);

@@ -217,7 +217,7 @@ Bytes operator+(Bytes first, const Bytes& second) {
   return first;
 }
 
-// Makes a frame with a datagram between the tunnel's ends around a payload.
+// Makes a frame with an IP datagram that carries the payload from one end of the tunnel to the other.
 Bytes tunnel(uint8_t protocol, const Bytes& payload) {
   return ethernet(0x0800, ip_v4("192.0.2.1", "192.0.2.2", protocol, payload));
 }

@@ -6,7 +6,7 @@
 //
 // If keys ascend with the rows (as times may), nothing is stored, and look-ups search the rows (`sorted`). Rows that
 // lack the field have no entry. For 64 Ki rows, building takes 1.5 to 3 ns per row by counting if keys span at most 64
-// Ki values, else 6 to 15 ns per row by radix sort (measured by bench_multilog --layouts).
+// Ki values, else 6 to 15 ns per row by radix sort (measured by bench_multilog --layout).
 #pragma once
 
 #include <cstddef>

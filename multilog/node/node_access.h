@@ -25,7 +25,7 @@ struct AccessConfig {
   std::vector<std::string> client_names;  // accepted names in client certificates; empty: any name
 };
 
-// Receives a sentence for the operator. Thread-safe.
+// Receives a message for the operator. Thread-safe.
 using Warn = std::function<void(const std::string&)>;
 
 // Returns kUsage if the address requires files that are not set, or if one file is set without the others that it

@@ -1,4 +1,4 @@
-// Tests which settings are allowed. NodeAccessTest (control-plane) tests with real nodes that they are enforced.
+// Tests which settings are accepted. NodeAccessTest (control-plane) tests their enforcement with real nodes.
 #include "multilog/node/node_access.h"
 
 #include <gtest/gtest.h>

@@ -21,7 +21,7 @@ using grpc::ServerContext;
 // Each coordinator has two or three active calls, and each user one per pending query.
 constexpr size_t kMaxCalls = 256;
 
-// How long active calls may continue after the node begins to stop.
+// Time for which active calls may continue after the node begins to stop.
 constexpr std::chrono::seconds kTimeout(1);
 
 grpc::Status too_many() {

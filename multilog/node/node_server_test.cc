@@ -1,4 +1,4 @@
-// Tests clients that are slow, disconnect or are numerous: the node must continue to serve the others.
+// Tests that the node continues to serve other clients while some are slow, disconnect or make many calls.
 #include "multilog/node/node_server.h"
 
 #include <list>

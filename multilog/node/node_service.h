@@ -33,7 +33,7 @@ class NodeService final {
   grpc::Status explain(const v1::QueryRequest& request, v1::ExplainReply* reply);
   grpc::Status endpoints(const v1::EndpointsRequest& request, v1::EndpointsReply* reply);
 
-  // Both calls never wait.
+  // Neither call ever waits.
   grpc::Status freeze(const v1::FreezeRequest& request, v1::FreezeReply* reply);
   grpc::Status unfreeze(const v1::UnfreezeRequest& request, v1::UnfreezeReply* reply);
 

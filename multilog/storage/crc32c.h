@@ -1,4 +1,4 @@
-// Computes CRC-32C (Castagnoli) with the x86-64-v2 instruction.
+// Computes CRC-32C (Castagnoli) with the SSE4.2 crc32 instruction, which x86-64-v2 includes.
 #pragma once
 
 #include <nmmintrin.h>

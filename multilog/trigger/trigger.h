@@ -30,7 +30,7 @@ struct TriggerSpec {
   std::string aggregate;
   // A condition over the aggregate's outputs: "SUM > 1GB", "P99 >= 10ms && COUNT > 5".
   std::string condition;
-  // Rounded up to whole buckets; 0: one bucket.
+  // The window's length, rounded up to whole buckets; 0: one bucket.
   uint64_t window_ns = 0;
   uint64_t period_ns = 1000000;
   Severity severity = Severity::kWarning;

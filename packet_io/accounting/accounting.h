@@ -62,7 +62,7 @@ struct Accounting {
   uint64_t bytes_in = 0;
   uint64_t tuples_in = 0;
   uint64_t tuples_out = 0;
-  // Those of packets_out whose time is the time of a poll. Counted for queries that measure queues.
+  // The part of packets_out whose time is that of a poll. Counted for queries that measure queues.
   uint64_t packets_polled = 0;
   std::array<uint64_t, kDropReasons> dropped = {};
 

@@ -1,4 +1,4 @@
-// The outcome of an operation: a code, and a sentence for the user unless it succeeded.
+// The outcome of an operation: a code, and a message for the user unless it succeeded.
 #pragma once
 
 #include <cstddef>
@@ -72,7 +72,7 @@ class [[nodiscard]] Status {
     if (position_) text += " at " + std::to_string(*position_);
     return message_.empty() ? text : text + ": " + message_;
   }
-  // Returns the text for people: the sentence without the code's name or, if there is no sentence, the code's name.
+  // Returns the text for people: the message without the code's name or, if there is no message, the code's name.
   std::string sentence() const { return message_.empty() ? std::string(name_of(code_)) : message_; }
 
  private:

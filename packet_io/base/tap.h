@@ -1,5 +1,5 @@
-// A tap is a place where traffic is copied. A program's taps are numbered in the order in which they are given, and
-// each packet has the number of its tap.
+// A tap is a point in the network where traffic is copied. A program's taps are numbered in the order in which they are
+// given, and each packet has the number of its tap.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ struct Tap {
 // folder, or ends in .pcap, .pcapng, .cap or .zst, is a file, so that a configuration means the same on every host.
 Status parse_tap(const std::string& text, Tap* tap);
 
-// Returns kUsage if two taps are at the same place or share a source, or if there are more than kMaxTaps.
+// Returns kUsage if two taps are at the same point or share a source, or if there are more than kMaxTaps.
 Status validate_taps(std::span<const Tap> taps);
 
 }  // namespace tapline

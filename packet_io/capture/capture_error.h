@@ -1,4 +1,4 @@
-// Errors in capture files: the kind of fault, its position, and a sentence for the user.
+// Errors in capture files: the kind of fault, its position, and a message for the user.
 #pragma once
 
 #include <cstdint>

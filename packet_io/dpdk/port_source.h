@@ -56,8 +56,8 @@ class PortSource final : public PacketSource {
   uint64_t late_ = 0;
 };
 
-// Reads the first queue of each of several interfaces as one source in order of time, as MergedSource does. A packet's
-// tap is the index of its interface. `options` apply to every port.
+// Reads the first queue of each of several interfaces as one source in time order, as MergedSource does. A packet's tap
+// is the index of its interface. `options` apply to every port.
 std::unique_ptr<PacketSource> merge_interfaces(PortOptions options, const std::vector<std::string>& interfaces,
                                                int64_t bound_ns);
 

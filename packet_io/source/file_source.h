@@ -21,12 +21,12 @@ struct FileSourceOptions {
   std::vector<std::string> paths;
   // If true, each packet is returned when it is due, as long after the first packet as in the capture.
   bool paced = false;
-  // Receives a sentence about each file that ends too early.
+  // Receives a message about each file that ends too early.
   std::function<void(const std::string&)> warn = {};
   // The number of packets to read and skip, since a dead process already received them.
   uint64_t skip_packets = 0;
-  // For several interfaces of one file: how much earlier than its predecessor in the file a packet may be and still be
-  // put in order.
+  // For several interfaces of one file: the maximum time by which a packet may be earlier than its predecessor in the
+  // file and still be put in order.
   int64_t merge_bound_ns = 1'000'000;
 };
 
@@ -44,7 +44,7 @@ class FileSource final : public PacketSource {
   Losses read_losses(uint8_t tap) override { return taps_[tap].losses; }
   uint64_t late_packets(uint8_t tap) const override { return taps_[tap].late; }
   bool live() const override { return false; }
-  // If paced: returns the packet time reached so far.
+  // Returns the packet time reached so far if the source is paced.
   std::optional<int64_t> idle_time_ns() const override;
   std::optional<double> fraction() const override;
 

@@ -1,4 +1,4 @@
-// Merges several live sources into one, which returns their packets in the order of packet time.
+// Merges several live sources into one, which returns their packets in time order.
 #pragma once
 
 #include <array>

@@ -44,8 +44,8 @@ class PacketSource {
   virtual Status start() = 0;
   virtual void stop() {}
 
-  // Returns packets in the order of capture. Their bytes stay in the capture buffer and are valid until the next
-  // poll(). Never waits for packets; reading a file does not count as waiting.
+  // Returns packets in capture order. Their bytes stay in the capture buffer and are valid until the next poll(). Never
+  // waits for packets; reading a file does not count as waiting.
   virtual Burst poll(std::span<RawPacket> packets) = 0;
 
   // Once poll() has reported the end: returns the error, if any.

@@ -1,5 +1,5 @@
-// Sorts the packets of a file that is almost in order of time, such as one program's capture on several interfaces.
-// Copies the packets' bytes, because packets wait here across refills of the read window.
+// Sorts the packets of a file that is almost in time order, such as one program's capture on several interfaces. Copies
+// the packets' bytes, because packets wait here across refills of the read window.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 namespace tapline::mirroring {
 namespace {
 
-// When estimates are made: at the end of bursts, or of fixed intervals.
+// The times at which estimates are made: the ends of bursts, or of fixed intervals.
 enum class Report : uint8_t { kBursts, kIntervals };
 
 // One direction of a flow.

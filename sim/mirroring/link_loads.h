@@ -11,7 +11,7 @@ namespace tapline::mirroring {
 struct LinkLoads {
   // A load per sender's link and interval. The true load includes only packets that have arrived.
   std::vector<Estimate> loads;
-  // How long each sample waited for the load that includes it, which is estimated at the end of the interval.
+  // The time that each sample waited for the load that includes it, which is estimated at the end of the interval.
   std::vector<Wait> waits;
 };
 

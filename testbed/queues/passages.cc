@@ -1,5 +1,6 @@
-// Prints the queue that each packet found, one line per departure: exactly, from the captures on both sides of the
-// queue, and as estimated by ConQuest's sketch in three readings (parsers/queues/snapshots.h).
+// Prints the queue length that each packet found, one line per departure with a known arrival: the exact length, from
+// the captures on both sides of the queue, and three estimates by ConQuest's sketch, one for each reading
+// (parsers/queues/snapshots.h).
 //
 //   queue_passages [--link BITS_PER_S] ARRIVALS DEPARTURES [T in ns]
 //
