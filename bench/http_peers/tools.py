@@ -25,8 +25,8 @@ class Tool:
         return shutil.which(self.program) is None
 
     def pairs(self, folder):
-        """Returns (URL, status) of each pair from the standard output in FOLDER/stdout, or None if the program pairs
-        nothing."""
+        """Returns the (URL, status) pairs in FOLDER/stdout, or None if the program does not pair requests with
+        responses."""
         return None
 
 

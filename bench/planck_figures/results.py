@@ -14,7 +14,8 @@ SMALL = "queue=32768"  # limit of the mirror port's queue, in bytes
 
 @dataclass
 class Row:
-  """A figure, and the paper's. met: whether the figure reaches the target; None if there is no target."""
+  """A measured figure and the paper's. `met` is True if the figure reaches its target, and None if there is no
+  target."""
   name: str
   paper: str
   here: str

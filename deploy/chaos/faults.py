@@ -1,4 +1,4 @@
-"""Faults of containers: killed, paused or cut off, one container or two at once.
+"""Container faults: one container, or two at once, are killed, paused or cut off from the network.
 
 A container that is cut off keeps its interfaces and addresses, and its processes notice only silence: the host's end of
 its veth pair is removed from Docker's bridge. `docker network disconnect` would remove the interface, which programs
@@ -103,7 +103,7 @@ class Containers:
         return {container["Config"]["Labels"]["com.docker.compose.service"]: container["RestartCount"] for container in self.known()}
 
     def lodgers(self, holder):
-        """Returns the containers in another one's network namespace, which disappears with it."""
+        """Returns the containers in this container's network namespace, which disappears with it."""
         return [container["Id"] for container in self.known() if container["HostConfig"]["NetworkMode"] == f"container:{holder}"]
 
     def switch_image(self):

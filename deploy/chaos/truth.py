@@ -16,7 +16,8 @@ TOLERANCE_S = 0.02
 UNNUMBERED = "/shop/"
 # Reasons that cover the whole window instead of a number of packets or tuples.
 WHOLE_WINDOW = {"monitor_replaced"}
-# Detected seconds after the packets were lost, and reported later still if the controller was unreachable.
+# The control plane detects this loss seconds after it happens, and reports it even later if the controller was
+# unreachable.
 LATE = "mirror_lost"
 LATE_S = 40
 # Requests pages sequentially; prints each request's number, start, end and status.
@@ -99,7 +100,7 @@ def gave_up(window, request):
 
 
 def too_much(windows, answered, sent):
-    """Returns the mistakes of counting too much: unknown or repeated URLs, wrong windows, and repeated windows."""
+    """Returns the overcounts: unknown or repeated URLs, wrong windows, and repeated windows."""
     mistakes = []
     seen = {}
     starts = collections.Counter(window.start for window in windows)

@@ -149,7 +149,7 @@ class Watch:
         return min(self.newest.get(client.web, 0.0) for client in self.clients) > moment
 
     def drilled_since(self, moment):
-        """Returns True if each web server's host returns headers of packets after this time."""
+        """Returns True if each web server's host returns headers of packets captured after this time."""
         body = {"filter": "dst_port == 80", "from_ns": int(moment * 1e9), "limit": 1}
         answers = [call(self.front, "POST", "/api/v1/drilldown", body | {"nodes": [client.web]}) for client in self.clients]
         return all(status == 200 and answer["rows"] and not answer["missing"] for status, answer in answers)

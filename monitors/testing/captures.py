@@ -10,7 +10,7 @@ LONGEST_WAIT_NS = 400_000_000
 
 
 def packets_of(capture):
-    """Returns (nanoseconds, frame) of each packet, in order of time, of a compressed pcap whose packets are not
+    """Returns (nanoseconds, frame) of each packet of a compressed pcap, in time order. The packets must not be
     truncated."""
     return sorted(read_pcap(capture), key=lambda packet: packet[0])
 
@@ -52,7 +52,7 @@ def block(kind, body):
 
 
 def pcapng(taps):
-    """Returns a pcapng section whose interfaces are the taps, by name, with the packets in order of time."""
+    """Returns a pcapng section whose interfaces are the taps, by name, with the packets in time order."""
     out = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
     for name in taps:
         option = name.encode() + bytes(-len(name) % 4)

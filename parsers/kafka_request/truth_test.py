@@ -2,8 +2,8 @@
 """Compares kafka_request with tshark's dissection of the reference captures that contain Kafka. silence_test.py covers all
 others.
 
-Compares each request, and whether its response was seen, by client, server, kind, version and number. Each difference must
-be a row of docs/reference/kafka-differences.md.
+Compares each request, and whether its response was seen, by client, server, API, API version and correlation ID. Each
+difference must be a row of docs/reference/kafka-differences.md.
 
 usage: truth_test.py [MONITOR]
 """
@@ -20,8 +20,8 @@ NAMES = {0: "Produce", 1: "Fetch", 2: "ListOffsets", 3: "Metadata", 18: "ApiVers
 
 
 def expected(records):
-    """Returns (client, server, kind, version, number, half) of tshark's messages. A response belongs to the latest request before it with its
-    number."""
+    """Returns (client, server, API, API version, correlation ID, half) of tshark's messages. A response belongs to the latest earlier
+    request with its correlation ID."""
     waiting = {}
     for r in (r for r in records if r["kind"] == "kafka"):
         if "api_version" in r:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares memcached_get with the client's log of a capture, and with tshark's dissection of the others.
+"""Compares memcached_get with the client's log of a capture, and with tshark's dissection of other captures.
 
 With the client's log, compares every command, its key, and whether it was a hit, connection by connection, in sending
 order; no answer may take longer than the client measured. In other captures, compares the command and keys of every

@@ -5,7 +5,7 @@ silent elsewhere.
 1. captures/mixed: psql and pgbench against PostgreSQL 15 (see README): each statement that the server logged, with its
    connection and error, and never in less time than the server took.
 2. The same with 2 % of the packets lost, or up to 3 places late: no pair that the whole capture lacks, and all pairs
-   whose two first packets are left.
+   whose request and response still have their first packets.
 3. The reference captures of postgres/: each statement that tshark sees. Each difference must be a row of
    docs/reference/postgres-differences.md with its reason, and every row must still differ.
 4. Other protocols that tshark takes for PostgreSQL: silence.

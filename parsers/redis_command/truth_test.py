@@ -121,7 +121,7 @@ def key_of(command):
 
 
 def state_of(value):
-    """Returns (status, error)"""
+    """Returns (status, error)."""
     if value is None:
         return "nil", ""
     if isinstance(value, tuple) and value[0] in b"-!":

@@ -1,5 +1,5 @@
-"""Measures precision and recall for packets of flows that contribute to the queue: of the exact answer, and of the sketch (ConQuest's Figure
-13)."""
+"""Measures the precision and recall with which the exact answer and the sketch find the packets of flows that contribute to the queue
+(ConQuest's Figure 13)."""
 import lab
 import truth
 from pcap_file import packets_of

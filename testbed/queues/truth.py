@@ -48,7 +48,8 @@ def out_of_order(left):
 
 
 def evaluate(left):
-  """Returns a Passed for each packet. It found the packets that left before it, but not before it arrived (definition 3.1)."""
+  """Returns a Passed for each packet. A packet found the packets that left before it did, but after it arrived (definition
+  3.1)."""
   result = []
   for i, (flow, arrival_ns, departure_ns, _) in enumerate(left):
     queue_bytes = own_bytes = 0

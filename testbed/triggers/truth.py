@@ -113,8 +113,8 @@ def packets_in(path, later=None):
 
 
 def missing_before(highest, direction, seq, payload_bytes):
-  """Returns the number of bytes skipped before a segment, and records the direction's highest byte. Sequence numbers
-  wrap."""
+  """Returns the number of bytes skipped before a segment, and updates the direction's highest sequence number. Sequence
+  numbers wrap."""
   if payload_bytes == 0:
     return 0
   ahead = (seq - highest.setdefault(direction, seq) + 2**31) % 2**32 - 2**31
