@@ -27,7 +27,7 @@ std::atomic<bool> stop_requested{false};
 // The only process from which a supervised process accepts signals; 0: any process.
 volatile sig_atomic_t supervisor_process = 0;
 
-// The first signal ends the run cleanly, the second one ends it immediately. A supervisor forwards its signals, so a
+// Ends the run cleanly on the first signal, and immediately on the second one. A supervisor forwards its signals, so a
 // signal that a terminal or a service manager sends to the whole group must not count twice.
 void on_signal(int signal, siginfo_t* info, void*) {
   if (supervisor_process != 0 && info->si_pid != supervisor_process) return;

@@ -148,7 +148,7 @@ class Monitor {
     return *units_.back();
   }
 
-  // If there is no controller, events go only to the output, as ordinary tuples.
+  // Returns null if there is no controller: events then go only to the output, as ordinary tuples.
   EventRing* make_event_ring() {
     if (!config_.control) return nullptr;
     event_rings_.push_back(std::make_unique<EventRing>(kEventRingBytes, &bell_));
@@ -196,8 +196,8 @@ class Monitor {
     if (page_ != nullptr) page_->phase.store(MonitorPage::Phase::kRunning);
   }
 
-  // A port begins to fill its ring when it starts, so its stages must exist by then. Errors in a file should be found
-  // before the wait for a broker.
+  // Starts a port last, since its ring begins to fill when it starts, and capture files first, so that errors in a file
+  // are found before the wait for a broker.
   Status start() {
     Status status = live_ ? start_outputs() : start_sources();
     if (!status.ok()) return status;

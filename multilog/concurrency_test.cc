@@ -24,7 +24,7 @@ std::unique_ptr<MultiLog> opened(size_t memory_bytes, bool threads, uint32_t seg
   return std::move(*opened);
 }
 
-// ack is the writer, seq the row's number, bytes always 100, and flags 1 for every fourth row.
+// Makes a row in which ack is the writer, seq the row's number, bytes 100, and flags 1 in every fourth row.
 PaperRow numbered_row(uint32_t writer, uint64_t number) {
   PaperRow row = make_paper_row(number, 1000000000 + number * 10000);
   row.ack = writer;
@@ -41,7 +41,7 @@ void append_numbered(Writer* writer, uint64_t* next, uint64_t count) {
   EXPECT_EQ(result.dropped, 0u);
 }
 
-// All views of one snapshot must show the same rows: raw, by filter, by index, by aggregate.
+// Checks that all views of one snapshot (raw, by filter, by index, by aggregate) show the same rows.
 void check_snapshot(const MultiLog& log) {
   const Snapshot snapshot = log.take_snapshot();
   uint64_t expected_quarter = 0;

@@ -73,8 +73,8 @@ class Network {
     }
   }
 
-  // The flows alternate, with a packet every 100 us for 2 s. A dropped packet is retransmitted after 5 ms, and its flow
-  // pauses until then.
+  // Sends the two flows' packets alternately, one every 100 us for 2 s. A dropped packet is retransmitted after 5 ms,
+  // and its flow pauses until then.
   void run() {
     std::mt19937 random(3);
     for (uint64_t time_ns = 0; time_ns < 2000 * kMs; time_ns += 100000) {

@@ -27,7 +27,8 @@ Status MultiLogImpl::add_index_locked(const std::string& name, bool backfill) {
   return {};
 }
 
-// Postings are stored by ID modulo kMaxIndexes, so two indexes must never use the same slot at the same time.
+// Adds an index whose ID has a free slot: postings are stored by ID modulo kMaxIndexes, so two indexes must never use
+// the same slot at the same time.
 void MultiLogImpl::add_part(Index index) {
   auto taken = [&](uint64_t id) {
     return std::any_of(indexes_.begin(), indexes_.end(),

@@ -187,7 +187,7 @@ class MultiLog {
   virtual uint64_t lost_alerts() const = 0;
   virtual TriggerStatistics trigger_statistics() = 0;
 
-  // For use without background threads: evaluates triggers, and returns the time at which the next one is due (wall
+  // Evaluates triggers, for use without background threads, and returns the time at which the next one is due (wall
   // clock, like `now_ns`).
   virtual uint64_t evaluate_triggers(uint64_t now_ns) = 0;
   // Does one round of the storage thread's work: memory, disk and retention.

@@ -22,8 +22,8 @@ Result<Tree> MultiLogImpl::condition_of(const QuerySpec& spec) const {
   return conjunction(parts);
 }
 
-// Usually, a query has only an expression or a stored filter. Such queries skip the trees, since planning would take
-// longer than finding a few rows.
+// Compiles a query's conditions. Most queries have only an expression or a stored filter, and skip the trees, since
+// planning would take longer than finding a few rows.
 Result<MultiLogImpl::Selection> MultiLogImpl::selection_of(const QuerySpec& spec) const {
   const bool has_trees = !spec.within.empty() || spec.condition.nodes_size() > 0 || spec.scope.nodes_size() > 0;
   const std::shared_ptr<Filter> stored = find_filter(spec.filter);

@@ -23,7 +23,7 @@ Schema set_schema() {
                         {.name = "path", .type = FieldType::kU32, .elements = kHops, .optional = true}});
 }
 
-// There are few values, so sets overlap, rows are in several sets, and one value is listed twice.
+// Makes a row of few distinct values, so that sets overlap, rows are in several sets, and lists repeat values.
 std::vector<uint8_t> make_row(const Schema& schema, uint64_t time, std::mt19937* random) {
   RowBuilder row(schema);
   row.set("t", time).set("port", (*random)() % 40).set("protocol", (*random)() % 4).set("flow", (*random)() % 30);

@@ -10,8 +10,8 @@ std::vector<uint64_t> MultiLogImpl::read_tails() const {
   return tails;
 }
 
-// The first readers after a freeze is announced read the tails for it; the tails that one of them stores first are used
-// by all.
+// Returns a freeze's tails. The first readers after its announcement read the tails; all readers use those that are
+// stored first.
 const std::vector<uint64_t>* MultiLogImpl::frozen_tails(FreezeRecord* record) const {
   const std::vector<uint64_t>* tails = record->tails.load(std::memory_order_acquire);
   if (tails != nullptr) return tails;
@@ -30,9 +30,9 @@ bool MultiLogImpl::end_freeze(FreezeRecord* record, int64_t now_ns) const {
   return true;
 }
 
-// The order of the reads matters. If a reader finds no freeze before and after it reads the tails, it has read them
-// before any freeze was announced, so they are at most the frozen ones. A reader that finds a freeze uses the freeze's
-// tails. Readers never wait for the thread that freezes.
+// Takes a snapshot. The order of the reads matters. If a reader finds no freeze before and after it reads the tails, it
+// has read them before any freeze was announced, so they are at most the frozen ones. A reader that finds a freeze uses
+// the freeze's tails. Readers never wait for the thread that freezes.
 Snapshot MultiLogImpl::take_snapshot() const {
   Snapshot snapshot;
   snapshot.pin_ = epochs_.enter();

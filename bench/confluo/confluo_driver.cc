@@ -113,7 +113,7 @@ void define(Log* log, const Arguments& arguments) {
     log->add_aggregate("a" + std::to_string(i), "f" + std::to_string(i % arguments.filters), "SUM(bytes)");
 }
 
-// Prepared batches are used in rotation; only their rows' times are rewritten.
+// Prepares batches, which are used in rotation; only their rows' times are rewritten.
 std::vector<confluo::record_batch> make_ring(uint64_t seed) {
   std::vector<confluo::record_batch> ring(kBatches);
   for (size_t i = 0; i < kBatches; ++i) {
@@ -265,7 +265,7 @@ Arguments parse(int count, char** values) {
   return arguments;
 }
 
-// Confluo reads its memory limit, 1 GB by default, from a file that CONFLUO_CONF names.
+// Raises Confluo's memory limit of 1 GB, in the file that CONFLUO_CONF names.
 void lift_memory_limit(const std::string& folder) {
   std::ofstream(folder + "/confluo.conf") << "max_memory: " << (uint64_t{64} << 30) << "\n";
   setenv("CONFLUO_CONF", (folder + "/confluo.conf").c_str(), 1);

@@ -87,7 +87,8 @@ class Bench {
     }
   }
 
-  // If two threads share a core, or a collector forwards packets, wall-clock time is measured instead of CPU time.
+  // Measures the other modes, by wall-clock time instead of CPU time if two threads share a core or a collector
+  // forwards packets.
   void modes() {
     for (const Mode& mode : kOtherModes) {
       for (uint32_t bytes : {64u, 128u, 256u, 512u, 1024u, 1500u}) {

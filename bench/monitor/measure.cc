@@ -177,7 +177,7 @@ bool wait_for_traffic(pid_t child, const volatile uint32_t* samples, int report_
   return *samples != 0;
 }
 
-// Reads until the warm-up is over, in time and in rounds over all connections, and then for the measured time.
+// Reads until the warm-up has lasted its minimum time and number of rounds, and then for the measured time.
 void read_while_measured(const QueueSamples& queue, const Trial& trial, int report_fd, std::string* report) {
   const int64_t min_ns = monotonic_ns() + static_cast<int64_t>(trial.warm_up_s * 1e9);
   const int64_t max_ns = min_ns + static_cast<int64_t>(kTimeoutS * 1e9);

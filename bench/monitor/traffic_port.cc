@@ -84,7 +84,7 @@ uint16_t on_receive(uint16_t, uint16_t, rte_mbuf** mbufs, uint16_t count, uint16
 
 std::array<std::unique_ptr<Queue>, kMaxQueues> queues;
 
-// Every queue gets its share of the flows, as with RSS.
+// Adds traffic to each queue, which gets its share of the flows, as with RSS.
 void add_traffic(uint16_t port) {
   static Shared* shared = map_shared();
   rte_eth_dev_info info;

@@ -1,4 +1,4 @@
-// Measures the alternatives that led to the layout of rows and indexes.
+// Measures the alternatives that were considered for the layout of rows and indexes.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

@@ -20,7 +20,7 @@
 namespace tapline::multilog {
 namespace {
 
-// Members are destroyed in reverse order of declaration.
+// A node, whose members must be destroyed in reverse order of declaration.
 struct Node {
   std::unique_ptr<HostNode> host;
   std::unique_ptr<NodeService> service;

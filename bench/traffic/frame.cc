@@ -23,7 +23,7 @@ void put_u32(uint32_t value, uint8_t* out) {
   put_u16(value & 0xffff, out + 2);
 }
 
-// Returns the sum of RFC 1071, before folding.
+// Returns the RFC 1071 sum before folding.
 uint64_t sum(const uint8_t* bytes, size_t count) {
   uint64_t sum = 0;
   for (size_t i = 0; i + 1 < count; i += 2) sum += static_cast<uint64_t>(bytes[i] << 8 | bytes[i + 1]);

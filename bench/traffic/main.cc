@@ -114,7 +114,7 @@ void report(const Traffic& traffic, const Port& port, bool done) {
   std::fflush(stdout);
 }
 
-// Keeps the rate in every millisecond; time lost to a slow receiver is not made up.
+// Sends at the rate in every millisecond, and makes up for at most ten milliseconds that are lost to a slow receiver.
 void run(double rate, uint64_t packets, Traffic* traffic, Port* port) {
   int64_t next_report_ns = monotonic_ns() + kNsPerSecond;
   double owed = 0;

@@ -3,9 +3,9 @@
 //
 // usage: pcap_loop FILE SECONDS    whole repetitions, until SECONDS have passed
 //
-// Packets have the time at which they are written, as if they arrived then. Each repetition changes the second octets
-// of IPv4 addresses, so that connections differ (header checksums, which are not checked, stay unchanged). FILE is a
-// little-endian .pcap with Ethernet frames. At the end, prints the number of repetitions on standard error.
+// A packet's timestamp is the time at which it is written, as if it arrived then. Each repetition changes the second
+// octets of IPv4 addresses, so that connections differ (header checksums, which are not checked, stay unchanged). FILE
+// is a little-endian .pcap with Ethernet frames. At the end, prints the number of repetitions on standard error.
 #include <unistd.h>
 
 #include <algorithm>

@@ -28,7 +28,8 @@ double modelled_ns(const Point& point, const ordered_json& row, double packets_p
   return (cost.sum() - cost.receive) / packets_per_second * 1e9;
 }
 
-// Packet time advances at 14.88 million packets per second at first, then at the rate that a core sustains.
+// Measures a point twice: packet time first advances at 14.88 million packets per second, then at the rate that a core
+// sustains.
 double measure_point(Measurements* measurements, const Point& point) {
   Case measured_case = {.part = point.part, .label = point.panel + ", " + point.line, .workload = point.workload};
   ordered_json row;

@@ -68,8 +68,8 @@ struct Bursts {
   }
 };
 
-// If a program is not ready in time, the lane waits for it, since packet time and the clock advance at different
-// speeds.
+// Replaces programs while the lane runs. If a program is not ready in time, the lane waits for it, since packet time
+// and the clock advance at different speeds.
 void run(Measurements* measurements, const std::string& label, uint32_t replaced, uint32_t swaps) {
   const Workload workload({});
   WindowCheck check(workload);

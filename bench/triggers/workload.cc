@@ -47,7 +47,7 @@ Workload::Workload(const WorkloadOptions& options)
   make_frames();
 }
 
-// Xorshift (Marsaglia 2003), which gives the same workload in each run.
+// Returns the next number of a xorshift generator (Marsaglia 2003), which gives the same workload in each run.
 uint32_t Workload::random() {
   state_ ^= state_ << 13;
   state_ ^= state_ >> 7;
@@ -67,7 +67,8 @@ trigger::Expression Workload::condition(uint32_t number) {
   return trigger::above(std::move(bytes), trigger::number(threshold + random() % threshold));
 }
 
-// A pattern combines one of four lengths of the servers' prefix, one of four of the clients' prefix, and ports.
+// Makes the triggers. A pattern combines one of four lengths of the servers' prefix, one of four of the clients'
+// prefix, and ports.
 void Workload::make_triggers() {
   for (uint32_t i = 0; i < options_.triggers; ++i) {
     const uint32_t group = i / options_.triggers_per_packet;

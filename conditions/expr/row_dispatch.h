@@ -4,9 +4,10 @@
 //   key of a column ──▶ hash table ──▶ expressions that require this very key in this column ───┐
 //                       expressions that require no particular keys ────────────────────────────┴─▶ candidates
 //
-// Every expression that is true for a row is a candidate. A candidate may be false unless is_set() of its expression,
-// and may be visited more than once. Immutable once built. Measured: 16 filters `src_ip == … && dst_port == …` take 5
-// ns per row, while evaluating each one takes 250 ns; 100 filters `path contains …` over 5 switches take 10 ns.
+// Every expression that is true for a row is a candidate. A candidate may be false, unless is_set() is true of its
+// expression, and may be visited more than once. Immutable once built. Measured: 16 filters `src_ip == … && dst_port ==
+// …` take 5 ns per row, while evaluating each one takes 250 ns; 100 filters `path contains …` over 5 switches take 10
+// ns.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,7 @@ class RowDispatch {
   }
 
   // Calls visit(row, number) for each candidate in a chunk of rows that are `stride` bytes apart. REQUIRES: at most
-  // kChunkRows rows, and is_set() of all expressions.
+  // kChunkRows rows, and is_set() is true of all expressions.
   template <typename Visit>
   void for_each_candidate_in(const uint8_t* rows, uint32_t stride, uint32_t count, Visit&& visit) const {
     alignas(64) uint8_t keys[kChunkRows * sizeof(uint64_t)];

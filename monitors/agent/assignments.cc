@@ -155,7 +155,7 @@ void Assignments::mirrored(const v1::MirroredCommand& command) {
     *outbox_.monitor.emplace_back().mutable_mirrored() = command;
 }
 
-// The monitor validates the triggers.
+// Passes the change to the monitor, which validates the triggers.
 void Assignments::change_triggers(const v1::TriggersCommand& command) {
   const auto it = places_.find(command.query());
   if (it == places_.end() || it->second.epoch != command.epoch()) {
@@ -184,7 +184,8 @@ void Assignments::resend_triggers() {
   }
 }
 
-// The monitor validates the routes and confirms them. If there is no monitor, no process uses earlier routes.
+// Passes the routes to the monitor, which validates and confirms them. If there is no monitor, no process uses earlier
+// routes.
 void Assignments::change_routes(const v1::RoutesCommand& command) {
   if (!routes_.add(command)) return;
   if (monitor_ready_) {
@@ -209,7 +210,7 @@ void Assignments::forget_routes() {
   if (monitor_ready_) outbox_.monitor.emplace_back().mutable_routes()->set_version(0);
 }
 
-// The monitor checks whether the incarnation is its own.
+// Passes the losses to the monitor, which checks whether the incarnation is its own.
 void Assignments::lose(const v1::CopiesLostCommand& command) {
   if (monitor_ready_) *outbox_.monitor.emplace_back().mutable_copies_lost() = command;
 }

@@ -33,7 +33,7 @@ class Assignments {
     std::vector<v1::MonitorStatus> control_plane;
   };
 
-  // Returns false, and does nothing, for a term below the highest seen.
+  // Executes a command. Returns false, and does nothing, if its term is below the highest seen.
   bool execute(const v1::AgentCommand& command);
 
   // Must be called when the monitor accepts commands, no longer accepts any, or has ended.
@@ -46,8 +46,8 @@ class Assignments {
   // Handles an event from the monitor.
   void on_monitor_event(const v1::MonitorStatus& event);
 
-  // Must be called when there is no lease. Route changes are then missed, and the monitor must not infer ports from old
-  // routes.
+  // Drops the routes. Must be called when there is no lease: route changes are then missed, and the monitor must not
+  // infer ports from old routes.
   void forget_routes();
 
   // Ends all queries in order, or abandons them if the lease was not renewed within the grace period.

@@ -272,7 +272,7 @@ TEST_F(AssignmentsTest, AControlPlaneOfThePreviousVersionSendsPlansAsJson) {
   EXPECT_EQ(for_protocol(1, added("q")).query_added().query(), "q");
 }
 
-// The bytes that the previous version's control plane wrote and read.
+// Tests the bytes that the previous version's control plane wrote and read.
 TEST_F(AssignmentsTest, FieldsOfThePreviousVersionKeepTheirNumbers) {
   v1::AssignCommand command;
   ASSERT_TRUE(command.ParseFromString(std::string("\x0a\x02{}\x12\x01q\x18\x07", 9)));

@@ -143,7 +143,7 @@ TEST_F(AssignmentsTriggersTest, UnknownVersionsAndEpochsAreRefused) {
   EXPECT_TRUE(to_monitor().empty());
 }
 
-// The control plane sends all triggers again.
+// After a refusal, the control plane must send all triggers again.
 TEST_F(AssignmentsTriggersTest, ASetThatTheMonitorRefusesIsForgotten) {
   assignments.execute(change(1, 0, 3));
   to_monitor();

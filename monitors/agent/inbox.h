@@ -29,7 +29,7 @@ class Inbox {
     eventfd_write(fd_, 1);
   }
 
-  // Must be called by one thread only.
+  // Returns the oldest event, or nullopt if there is none. Must be called by one thread only.
   std::optional<Event> pop() {
     const std::lock_guard lock(mutex_);
     if (events_.empty()) {

@@ -49,7 +49,8 @@ class Lease {
   const std::string& server() const { return server_; }
   void send(v1::AgentMessage message);
   void send(v1::MonitorStatus status);
-  // Returns false, and does nothing, while more important messages wait or the control plane can't keep up.
+  // Queues the events. Returns false, and does nothing, while more important messages wait or the control plane can't
+  // keep up.
   bool try_send(const v1::EventBatch& events);
   // Sends the queued messages, then ends the stream.
   void finish();

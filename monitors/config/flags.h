@@ -16,8 +16,8 @@ struct CommandLine {
   MonitorConfig config;
 };
 
-// `arguments` excludes the program's name. --config is read first, regardless of its position, so every flag overrides
-// it. A list given by flags replaces the file's list.
+// Parses the arguments, without the program's name. --config is read first, regardless of its position, so every flag
+// overrides it. A list given by flags replaces the file's list.
 Status parse_command_line(std::span<const std::string> arguments, CommandLine* command_line);
 
 std::string help_text();

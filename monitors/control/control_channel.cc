@@ -75,7 +75,7 @@ bool ControlChannel::wait() {
   return inputs[0].revents != 0;
 }
 
-// Returns false at the end of the input.
+// Executes the commands that have arrived. Returns false at the end of the input.
 bool ControlChannel::read_more() {
   std::vector<CommandReader::Command> commands;
   const bool has_more = reader_.read(&commands);

@@ -39,7 +39,7 @@ class HeaderTap::TappedSource final : public PacketSource {
   }
 
   Losses read_losses() override { return source_->read_losses(); }
-  // The lane reads one tap's losses; the node receives those of all taps.
+  // Returns one tap's losses to the lane, and passes those of all taps to the node.
   Losses read_losses(uint8_t tap) override {
     const Losses losses = source_->read_losses(tap);
     multilog::HeaderCapture* const capture = used_.load(std::memory_order_relaxed);
@@ -59,8 +59,8 @@ class HeaderTap::TappedSource final : public PacketSource {
   std::optional<int64_t> idle_time_ns() const override { return source_->idle_time_ns(); }
   std::optional<double> fraction() const override { return source_->fraction(); }
 
-  // Called on the tap's thread. Takes effect with the next burst. If `capture` is null, waits until the lane no longer
-  // uses the previous one.
+  // Sets the capture that the lane uses from its next burst. Called on the tap's thread. If `capture` is null, waits
+  // until the lane no longer uses the previous one.
   void want(multilog::HeaderCapture* capture) {
     wanted_.store(capture);
     if (capture != nullptr) return;

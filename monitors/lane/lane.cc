@@ -66,7 +66,8 @@ void Lane::begin_to_watch(int64_t time_ns) {
   }
 }
 
-// The first confirmation counts; a control plane that takes over sends another one.
+// Handles the confirmation that switches copy all of the query's packets. Only the first one counts; a control plane
+// that takes over sends another.
 void Lane::mirrored(uint32_t query) {
   const uint64_t bit = uint64_t{1} << query;
   if ((unconfirmed_ & gate_.active() & bit) != 0) stage_->set_watched_since(query, wall_ns());

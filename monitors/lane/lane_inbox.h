@@ -35,7 +35,7 @@ struct LaneCommand {
 
 class LaneInbox {
  public:
-  // `command` must not be moved or freed until it is done.
+  // Adds a command, which must not be moved or freed until it is done.
   void post(LaneCommand* command) {
     command->next_ = first_.load(std::memory_order_relaxed);
     while (!first_.compare_exchange_weak(command->next_, command, std::memory_order_release)) {

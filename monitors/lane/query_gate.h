@@ -82,7 +82,7 @@ class QueryGate {
   // not. A repeated view counts only for queries that measure queues (ConnectionMatch::counts), since the packet was
   // already counted.
   bool admit(Packet* packet);
-  // For each active query whose match wants the packet, counts the packet as dropped for this reason.
+  // Counts the packet as dropped for this reason in each active query whose match wants it.
   void refuse(const Packet& packet, Drop reason);
   // Returns the active queries that want every packet.
   uint64_t unconditional() const { return active_ & unconditional_; }

@@ -9,7 +9,7 @@
 
 namespace tapline {
 
-// `metrics` outlives the result, which may be used on any thread.
+// Returns a collector, which may be used on any thread. `metrics` outlives it.
 std::unique_ptr<prometheus::Collectable> collector_of(const MonitorMetrics& metrics);
 
 }  // namespace tapline

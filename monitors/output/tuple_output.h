@@ -69,7 +69,7 @@ class TupleOutput : public TupleSink {
 
   // Ends a query, for which no more tuples follow. Sends its remaining tuples and the end of the stream.
   virtual void end_query(uint32_t query, int64_t watermark_ns) = 0;
-  // After end_query(): returns true once everything has been delivered or given up.
+  // Returns true once everything has been delivered or given up after end_query().
   virtual bool done(uint32_t query) const = 0;
 
   // Waits for a bounded time until everything is delivered. REQUIRES: end_query() was called for every query.

@@ -61,7 +61,8 @@ std::string text_of(const IpAddress& address) {
   return text;
 }
 
-// A group's key is its text in events, since most triggers have few groups with short texts.
+// Appends a field to a group's key. The key is the group's text in events, since most triggers have few groups with
+// short texts.
 void append(std::string_view name, std::string_view value, std::string* key) {
   if (!key->empty()) *key += ' ';
   key->append(name).append("=").append(value);

@@ -189,7 +189,8 @@ void Supervisor::blame(const WorkerExit& death) {
                      (plugin.left_out ? left_out : ""));
 }
 
-// A plug-in is disabled after two crashes, so only deaths for an unknown reason can recur often.
+// Pauses before a restart, except after a crash in a plug-in: a plug-in is disabled after two crashes, so only deaths
+// for an unknown reason can recur often.
 Status Supervisor::pause() {
   if (last_death_.plugin != 0) return {};
   while (!deaths_.empty() && page_->died_at_ns - deaths_.front() > kMinuteNs) deaths_.pop_front();

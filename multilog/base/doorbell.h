@@ -24,8 +24,8 @@ class Doorbell {
     if (state_.exchange(kRung, std::memory_order_acq_rel) == kAsleep) futex(FUTEX_WAKE_PRIVATE, 1, nullptr);
   }
 
-  // Must be called by one thread at a time. Returns true if the bell was rung, false once CLOCK_MONOTONIC has reached
-  // `monotonic_ns`.
+  // Sleeps until the bell is rung or CLOCK_MONOTONIC reaches `monotonic_ns`. Returns true if the bell was rung. Must be
+  // called by one thread at a time.
   bool wait_until(int64_t monotonic_ns) {
     const timespec until = to_timespec(monotonic_ns);
     uint32_t quiet = kQuiet;

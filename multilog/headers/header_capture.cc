@@ -131,7 +131,7 @@ void HeaderCapture::read_losses(PacketSource* source) {
   losses_ = now;
 }
 
-// Lost packets also count as packets.
+// Counts losses. Lost packets also count as packets.
 void HeaderCapture::lose(const PacketSource::Losses& further_losses) {
   for (int i = 0; i < kOwnDrops; ++i) {
     add(counters_->packets, further_losses.by_drop[i]);

@@ -70,7 +70,7 @@ class HeaderCapture {
 
   // Runs until the source ends or `stop` is set, then closes the rings. REQUIRES: the source is started.
   void run(PacketSource* source, const std::atomic<bool>* stop);
-  // The steps of run(), for callers that poll the source themselves: take a burst, flush waiting rows when no packet
+  // Steps of run(), for callers that poll the source themselves: take a burst, flush waiting rows when no packet
   // arrives, count the source's new losses, and count packets that passed earlier.
   void take(std::span<const RawPacket> burst);
   void flush();

@@ -13,7 +13,8 @@ namespace tapline::multilog {
 // Below this size, an ordinary copy is just as fast.
 inline constexpr size_t kStreamBytes = 2048;
 
-// Contains the store fence. REQUIRES: a release store follows, which publishes the streamed lines.
+// Copies the rows, and issues the store fence that streaming requires. REQUIRES: a release store follows, which
+// publishes the streamed lines.
 inline void copy_rows(uint8_t* target, const uint8_t* source, size_t bytes) {
 #if !defined(__SANITIZE_THREAD__)
   if (bytes >= kStreamBytes) {

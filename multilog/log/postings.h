@@ -45,8 +45,8 @@ struct Postings {
 class PostingsBuilder {
  public:
   using Allocate = std::function<void*(size_t bytes)>;
-  // `keys` has the keys of rows 0 to count-1; `present`, if not null, has a bit for each row that has the field.
-  // Returns null if `allocate` returns null.
+  // Builds postings from the keys of rows 0 to count-1; `present`, if not null, has a bit for each row that has the
+  // field. Returns null if `allocate` returns null.
   Postings* build(const void* keys, uint32_t key_bytes, uint32_t count, const std::vector<bool>* present,
                   const Allocate& allocate);
 

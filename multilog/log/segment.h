@@ -67,9 +67,9 @@ class Segment {
   uint64_t min_time() const { return min_time_.load(std::memory_order_relaxed); }
   uint64_t max_time() const { return max_time_.load(std::memory_order_relaxed); }
 
-  // These functions prefetch, step by step, the data that a query will read. A query over many segments calls them for
-  // segments ahead, because each segment would otherwise cost half a dozen consecutive cache misses. REQUIRES: the
-  // previous step was called long enough ago for its data to have arrived.
+  // Prefetch, step by step, the data that a query will read. A query over many segments calls them for segments ahead,
+  // because each segment would otherwise cost half a dozen consecutive cache misses. REQUIRES: the previous step was
+  // called long enough ago for its data to have arrived.
   void prefetch_tables(uint64_t filter, std::span<const uint64_t> indexes) const;
   void prefetch_postings(uint64_t filter, std::span<const uint64_t> indexes) const;
   void prefetch_keys(uint64_t filter, std::span<const uint64_t> indexes) const;

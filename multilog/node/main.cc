@@ -59,7 +59,7 @@ Status capture(HostNode* node, PacketSource* source, Reporter* reporter, const s
   return status;
 }
 
-// If there is no source, a monitor delivers the headers.
+// Serves the node. If there is no source, a monitor delivers the headers.
 Status serve(const NodeConfig& config, HostNode* node, PacketSource* source, Reporter* reporter,
              const std::atomic<bool>& stop_requested) {
   std::shared_ptr<grpc::ServerCredentials> credentials;

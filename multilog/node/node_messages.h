@@ -18,7 +18,7 @@ bool has_trees(const Message& message) {
 }
 
 grpc::Status to_grpc(const Status& status);
-// If the number is missing, sets neither an integer nor a real number.
+// Converts a number; sets neither an integer nor a real number if it is missing.
 void fill(const Number& number, v1::NodeNumber* out);
 void fill(const AggregateValue& value, const Schema& schema, const std::vector<std::string>& group_by,
           v1::AggregateReply* reply);

@@ -9,7 +9,7 @@
 
 namespace tapline::multilog {
 
-// The node outlives the result, which may be used on any thread.
+// Returns a collector, which may be used on any thread. The node outlives it.
 std::unique_ptr<prometheus::Collectable> metrics_of(HostNode* node);
 
 }  // namespace tapline::multilog

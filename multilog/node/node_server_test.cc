@@ -102,7 +102,7 @@ TEST_F(NodeServerTest, ASlowClientOfAHugeResponse) {
   capture.join();
 }
 
-// A deadline that expires before the response is an error, but the node keeps running.
+// A deadline that expires before the response must be an error, and the node must keep running.
 TEST_F(NodeServerTest, AnExpiredDeadline) {
   capture();
   grpc::ClientContext context;

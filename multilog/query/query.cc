@@ -358,8 +358,8 @@ void Cursor::count(SegmentMatcher::Way way) {
   statistics_.unreadable += way == SegmentMatcher::Way::kUnreadable;
 }
 
-// Half a dozen consecutive cache misses per segment would take longer than reading its rows, so the misses are spread
-// over the preceding segments.
+// Spreads a segment's half a dozen consecutive cache misses over the preceding segments, since they would take longer
+// than reading its rows.
 void Cursor::prefetch_segments(const Snapshot::View& view) const {
   const uint64_t size = view.log->segment_rows();
   const uint64_t filter = plan_->stored != nullptr ? plan_->stored->id : 0;

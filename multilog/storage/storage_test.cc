@@ -33,7 +33,7 @@ class StorageTest : public testing::Test {
     EXPECT_TRUE(opened.ok()) << opened.status().to_string();
     return std::move(*opened);
   }
-  // If memory is full, the test makes room in `log`, since there is no storage thread here.
+  // Appends rows. If memory is full, makes room in `log`, since there is no storage thread here.
   static void append(MultiLog* log, Writer* writer, uint64_t count) {
     std::vector<PaperRow> rows;
     for (uint64_t i = 0; i < count; ++i)

@@ -239,7 +239,7 @@ void TriggerEngine::evaluate_group(const Snapshot& snapshot, Watch* watch, Group
   if (!group->old.empty()) evaluate_old(snapshot, watch, group);
 }
 
-// `frontier` is the bucket that event time has reached.
+// Evaluates the windows whose buckets are in the ring. `frontier` is the bucket that event time has reached.
 void TriggerEngine::evaluate_recent(const Snapshot& snapshot, Watch* watch, Group* group, uint64_t frontier) {
   Pending todo = group->pending;
   group->pending = {};

@@ -99,7 +99,7 @@ Status set_from_flag(const ConfigKey& key, const Flag& flag) {
   return {};
 }
 
-// First pass over the arguments: loads the files named by --config, and sets `chosen` to the action given.
+// Makes a first pass over the arguments: loads the files named by --config, and sets `chosen` to the action given.
 Status read_config_file(std::span<const std::string> arguments, Actions actions, const ConfigTable& table,
                         std::string* chosen) {
   FlagReader reader(arguments);

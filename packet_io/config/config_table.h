@@ -59,8 +59,8 @@ struct CommandLineAction {
   std::string_view help;
 };
 
-// `arguments` excludes the program's name. --config is read first, regardless of its position, so every flag overrides
-// it. A list given by flags replaces the file's list. `action` receives the given one of `actions`, if any.
+// Parses the arguments, without the program's name. --config is read first, regardless of its position, so every flag
+// overrides it. A list given by flags replaces the file's list. `action` receives the given one of `actions`, if any.
 Status parse_arguments(std::span<const std::string> arguments, std::span<const CommandLineAction> actions,
                        const ConfigTable& table, std::string* action);
 // Returns a line for each setting, with its default, and for each action.

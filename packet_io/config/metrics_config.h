@@ -20,7 +20,7 @@ struct MetricsConfig {
   bool operator==(const MetricsConfig&) const = default;
 };
 
-// `help` is the help text of --metrics.
+// Adds the settings; `help` is the help text of --metrics.
 void add_metrics_keys(ConfigTable* table, MetricsConfig* config, std::string_view help);
 
 // Returns kUsage if the address requires files that are missing, or if one file is given without the others. `clear`

@@ -20,8 +20,8 @@ inline constexpr std::array<CommandLineAction, 4> kServiceActions = {
 // Writes the text to standard output.
 Status print(const std::string& text);
 
-// After this call, SIGTERM and SIGINT set the returned flag; a second signal ends the process immediately. SIGPIPE is
-// ignored, so writing to a closed connection fails with an error.
+// Makes SIGTERM and SIGINT set the returned flag; a second signal ends the process immediately. Ignores SIGPIPE, so
+// writing to a closed connection fails with an error.
 const std::atomic<bool>& handle_stop_signals();
 
 }  // namespace tapline

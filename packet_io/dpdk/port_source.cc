@@ -62,9 +62,9 @@ PacketSource::Burst PortSource::poll(std::span<RawPacket> packets) {
   return {mbuf_count_, false};
 }
 
-// The kernel timestamps a packet before it makes the packet visible. In the meantime, a later packet or an idle time
-// may have been reported, so the time must not be earlier. If the clock was set back instead, the packet's own time is
-// used.
+// Returns a time for the packet that is not before the times already reported. The kernel timestamps a packet before it
+// makes the packet visible, and a later packet or an idle time may have been reported in between. If the clock was set
+// back instead, returns the packet's own time.
 int64_t PortSource::no_earlier(int64_t arrival_ns) {
   if (arrival_ns < sent_time_ns_ && sent_time_ns_ - arrival_ns < kLongestRaceNs) {
     ++late_;
@@ -73,7 +73,8 @@ int64_t PortSource::no_earlier(int64_t arrival_ns) {
   return sent_time_ns_ = arrival_ns;
 }
 
-// Later packets have timestamps after the beginning of the last poll(), unless the kernel made them visible late.
+// Returns a time that later packets will not precede, unless they are late: they are polled at most bound_ns after
+// their time.
 std::optional<int64_t> PortSource::idle_time_ns() const {
   return polled_at_ns_ == 0 ? std::nullopt : std::optional(polled_at_ns_ - bound_ns_);
 }

@@ -29,8 +29,7 @@ int64_t MergedSource::Input::reached_ns() const {
   return ended ? INT64_MAX : source->idle_time_ns().value_or(INT64_MIN);
 }
 
-// The caller no longer uses the packets that the last call returned, so sources whose packets were all returned may be
-// polled.
+// Polls the sources whose packets were all returned; the caller no longer uses the packets that the last call returned.
 void MergedSource::poll_empty() {
   for (size_t tap = 0; tap < inputs_.size(); ++tap) {
     Input& input = inputs_[tap];

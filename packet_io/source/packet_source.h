@@ -48,7 +48,7 @@ class PacketSource {
   // waits for packets; reading a file does not count as waiting.
   virtual Burst poll(std::span<RawPacket> packets) = 0;
 
-  // Once poll() has reported the end: returns the error, if any.
+  // Returns the error, if any, once poll() has reported the end.
   virtual Status status() const = 0;
   // May make a system call, so it must not be called for every burst.
   virtual Losses read_losses() = 0;

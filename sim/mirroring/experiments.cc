@@ -204,7 +204,7 @@ Rows loads(const Settings& settings) {
   return rows;
 }
 
-// In this experiment, two hosts send to each congested port. All flows begin within 5 ms.
+// Runs the experiment in which two hosts send to each congested port. All flows begin within 5 ms.
 Rows congestion(const Settings& settings) {
   std::vector<FlowSpec> flows(2 * settings.congested);
   for (uint32_t i = 0; i < flows.size(); ++i) {
