@@ -249,7 +249,7 @@ TEST(Concurrency, MemoryRunsOutWhileReadersAreActive) {
   EXPECT_LE(statistics.segment_bytes, size_t{4} << 20);
 }
 
-// Threads that have nothing to do sleep until work wakes them.
+// Threads that have nothing to do must sleep until work wakes them.
 TEST(Concurrency, IdleThreadsSleepUntilThereIsWork) {
   const auto log = opened(size_t{16} << 20, true);
   Writer* writer = *log->add_writer();

@@ -148,7 +148,7 @@ TEST_F(Defects, LateAndReplayedDataAlerts) {
   ASSERT_EQ(log_->take_alerts().size(), 1u);
 }
 
-// A late row counts in every window that contains it, including those that end after its bucket.
+// A late row must count in every window that contains it, including those that end after its bucket.
 TEST_F(Defects, ALateRowAlertsInWindowsThatEndAfterIt) {
   ASSERT_TRUE(add_sum("sum").ok());
   ASSERT_TRUE(
@@ -228,7 +228,7 @@ TEST_F(Defects, AverageWorks) {
             Code::kInvalid);
 }
 
-// Segments outside a query's time range are skipped; segments that touch its ends are not.
+// Segments outside a query's time range must be skipped; segments that touch its ends must not.
 TEST_F(Defects, TimeRangesSelectRowsInsteadOfSegments) {
   for (uint64_t i = 0; i < 3 * 1024; ++i) append(kMs * (i + 1));
   const auto rows_of = [&](const std::string& expression, uint64_t low = 0, uint64_t high = kAllTime) {

@@ -1,12 +1,12 @@
 // confluo_driver: does the same work as bench_multilog, but with Confluo's published code: the same rows, keys, filters
-// and aggregates, source rings of the same size, and queries whose rows are all fetched. Prints JSON lines with the
+// and aggregates, source rings of the same size, and queries that fetch all of their rows. Prints JSON lines with the
 // same names as bench_multilog.
 //
 //   ingest (the default)  --writers W --indexes I --filters F --aggregates A --records N --batch B
 //   --queries             the same number of records with 4 indexes and a filter, then the rows and time of each
 //                         query
 //
-// Unless --untouched is given, the memory that the log will take is touched before the measurement starts: it is
+// Unless --untouched is given, the memory that the log will take is touched before the measurement starts. It is
 // allocated, written and freed, and jemalloc keeps it for Confluo if MALLOC_CONF is
 // narenas:1,dirty_decay_ms:-1,muzzy_decay_ms:-1. Two of Confluo's defects are worked around at no cost. A cursor refers
 // to an expression that is destroyed when the query call returns, so the expression is kept here. A second trigger on

@@ -1,9 +1,9 @@
 // Measures tapline-monitor's cost per packet: NetAlytics' Figure 5, and the measurements that explain it.
 //
 // Workloads (traffic.h): TCP connections of 200 packets with 2 % SYN or FIN for the TCP parsers, only GET requests for
-// http_get; frames of 64 to 1500 bytes; 1,000 and 1,000,000 flows, and a curve between them. The whole monitor runs,
-// with a DPDK port (net_null, whose packets traffic_port.cc fills in), and encodes into a null output. The same run,
-// over the same packets, also measures the monitor's receive loop alone, and dpdk-testpmd in rxonly mode.
+// http_get; frames of 64 to 1500 bytes; 100 to 1,000,000 flows. The whole monitor runs, with a DPDK port (net_null,
+// whose packets traffic_port.cc fills in), and encodes into a null output. The same run, over the same packets, also
+// measures the monitor's receive loop alone, and dpdk-testpmd in rxonly mode.
 //
 //   bench_monitor [--json] [--quick] [--parser NAME] [--bytes N] [--flows N] [--seconds S]
 //                 [--only figure5|modes|matched|flows|time]

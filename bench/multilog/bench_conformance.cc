@@ -1,7 +1,7 @@
 // bench_conformance: repeats Confluo's Figure 9(a). Appends batches of 32 headers with the switches on their path to a
-// MultiLog that checks each header against a number of rules: for each forbidden switch S, a filter `path contains S`,
-// a COUNT over it, and a trigger that is evaluated every millisecond. Prints the writer's CPU time per batch in
-// microseconds (median of 5 runs), as JSON lines.
+// MultiLog that checks each header against rules: for each forbidden switch S, a filter `path contains S`, a COUNT over
+// it, and a trigger that is evaluated every millisecond. Prints the writer's CPU time per batch in microseconds (median
+// of 5 runs), as JSON lines.
 //
 // Rows are like those of tapline-multilog with 5 hops and without frames; one packet in 10,000 traverses a forbidden
 // switch.

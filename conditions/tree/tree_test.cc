@@ -102,7 +102,7 @@ TEST(Trees, TreesOfOtherProgramsAreValidated) {
   EXPECT_EQ(error(large_tree), "invalid at 0: the condition has more than 16384 nodes");
 }
 
-// Corrupt trees are rejected or evaluated, but do no harm.
+// Corrupt trees must be rejected or evaluated without harm.
 TEST(Trees, RandomNodesAreRejectedOrEvaluated) {
   const Schema schema = test_schema();
   const RowBuilder row(schema);

@@ -373,8 +373,8 @@ TEST_F(AssignmentsTest, EndedQueriesAreBounded) {
   EXPECT_FALSE(assignments.needs_monitor());
 }
 
-// Regardless of the order of events, the monitor is never given a query that it already has, nor asked to end one that
-// it does not have.
+// Regardless of the order of events, the monitor must never be given a query that it already has, nor be asked to end
+// one that it does not have.
 TEST_F(AssignmentsTest, NeverContradictsTheMonitor) {
   for (uint32_t seed = 0; seed < 300; seed++) {
     std::mt19937 random(seed);

@@ -133,7 +133,7 @@ TEST_F(LiveTriggersTest, ASetMayComeInParts) {
   EXPECT_EQ(next_window(), (std::set<uint64_t>{1, 3, 5}));
 }
 
-// Of the complete versions that arrive while another one is being prepared, only the latest is prepared next.
+// If several complete versions arrive while another one is being prepared, only the latest must be prepared next.
 TEST_F(LiveTriggersTest, VersionsInQuickSuccessionAreSkipped) {
   ASSERT_TRUE(live.change(all_of(1, {1})).ok());
   for (uint32_t version = 2; version < 40; ++version) {

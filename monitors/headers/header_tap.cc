@@ -39,7 +39,7 @@ class HeaderTap::TappedSource final : public PacketSource {
   }
 
   Losses read_losses() override { return source_->read_losses(); }
-  // Returns one tap's losses to the lane, and passes those of all taps to the node.
+  // Returns one tap's losses, and passes new ones to the node, which counts all taps together.
   Losses read_losses(uint8_t tap) override {
     const Losses losses = source_->read_losses(tap);
     multilog::HeaderCapture* const capture = used_.load(std::memory_order_relaxed);

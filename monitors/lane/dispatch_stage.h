@@ -6,8 +6,8 @@
 //                             └─ ring ─▶ worker 2     group of the other parsers
 //
 // Within a group, a flow always goes to the same worker; if none of the group's parsers follows flows, packets are
-// distributed round-robin. A packet enters the rings of all groups that want it or, if one is full, none of them: a
-// live capture then counts the packet as dropped for its queries; a capture file waits.
+// distributed round-robin. A packet enters the rings of all groups that want it or, if one is full, none of them. In
+// the latter case, a live capture counts the packet as dropped for its queries, and a capture file waits.
 #pragma once
 
 #include <cstdint>

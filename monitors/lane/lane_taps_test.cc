@@ -74,7 +74,7 @@ TEST_F(LaneTest, WithoutKnownPlacesEveryTapCounts) {
   EXPECT_EQ(taps_[1].received_bytes, taps_[0].received_bytes);
 }
 
-// Marked copies arrive at taps 2 and 3; the queue's query receives both, and no other query is affected.
+// Marked copies arrive at taps 2 and 3; the queue's query must receive both, and no other query may be affected.
 TEST_F(LaneTest, MarkedCopiesChangeNoOtherQuery) {
   const auto once = connection(kStart, 40000);
   std::vector<ListSource::Timed> copied = once;

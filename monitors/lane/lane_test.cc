@@ -61,8 +61,8 @@ TEST_F(LaneTest, TheGreatestTimeIsHandled) {
   EXPECT_EQ(accounts_[0].packets_in, 6u);
 }
 
-// If every packet comes twice, each counts once, and the copies are counted as dropped for the queries that would have
-// received them.
+// If every packet arrives twice, each must count once, and the copies must be counted as dropped for the queries that
+// would have received them.
 TEST_F(LaneTest, DuplicatesAreDroppedOnRequest) {
   queries_ = {query("web", 80), query("db", 3306)};
   std::vector<ListSource::Timed> packets;
@@ -78,7 +78,7 @@ TEST_F(LaneTest, DuplicatesAreDroppedOnRequest) {
   EXPECT_EQ(rows("web"), 3u);
 }
 
-// A packet in two fragments counts as one packet of the query, with the bytes of both.
+// A packet in two fragments must count as one packet of the query, with the bytes of both.
 TEST_F(LaneTest, FragmentsAreOnePacket) {
   queries_ = {query("web", 80)};
   auto packets = connection(kStart, 40000, 80);

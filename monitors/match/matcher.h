@@ -11,7 +11,7 @@
 
 namespace tapline {
 
-// One entry of FROM or TO: a prefix of one family, or any address; and a range of ports, or any port.
+// One entry of FROM or TO: a prefix of one family or any address, with a range of ports or any port.
 class AddressPattern {
  public:
   // Matches any address and port.

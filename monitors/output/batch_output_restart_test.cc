@@ -33,7 +33,7 @@ struct Reader {
 };
 
 // Processes die with batches that are acknowledged, arrived or neither, and with unsent tuples. For every such
-// combination, each packet and tuple is reported to readers exactly once.
+// combination, each packet and tuple must be reported to readers exactly once.
 TEST_F(BatchOutputTest, TheNextProcessReportsTheLossesOfADeadOne) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);

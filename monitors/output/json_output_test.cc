@@ -287,8 +287,8 @@ TEST_F(JsonOutputTest, AFullDiskIsAnError) {
   close(full);
 }
 
-// A live capture continues although there is no reader. Lines for which there is no room are counted, and every line
-// that is read is complete.
+// A live capture must continue without a reader. Lines for which there is no room must be counted, and every line that
+// is read must be complete.
 TEST_F(JsonOutputTest, ALiveCaptureNeverWaitsForItsReader) {
   JsonOutput output(pipe_[1], queries_, false, schemas_, &accounts_, true);
   constexpr uint64_t kTuples = 100'000;

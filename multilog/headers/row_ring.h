@@ -8,7 +8,7 @@
 // and a batch that was taken is not seen again.
 //
 // Only this project's programs are expected to write to the memory, but no content can make a program read or write
-// outside the ring: sizes are checked once, when the ring is attached, and kept elsewhere; a batch's number of rows is
+// outside the ring. Sizes are checked once, when the ring is attached, and kept elsewhere; a batch's number of rows is
 // clamped.
 #pragma once
 

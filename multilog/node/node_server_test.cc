@@ -12,7 +12,7 @@ namespace {
 
 using NodeServerTest = NodeClientTest;
 
-// On a coordinator's stream, responses arrive in order, and freezes end with the stream.
+// On a coordinator's stream, responses must arrive in order, and freezes must end with the stream.
 TEST_F(NodeServerTest, SnapshotsOverOneStream) {
   capture();
   grpc::Status status;

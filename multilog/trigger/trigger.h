@@ -1,10 +1,10 @@
 // Triggers: conditions on the value of an aggregate over a window of event time.
 //
 // A window is a whole number of the aggregate's buckets and slides by one bucket. A trigger's evaluation period (wall
-// clock) is independent of the window. Conditions that stay true while a window fills once they are true (> and >=) are
-// tested as rows arrive; others (< <= == !=) once event time has passed the window's end. Rows that are late or
-// replayed cause their windows to be tested again, regardless of age: from the buckets or, if these have been evicted,
-// from the log.
+// clock) is independent of the window. Conditions that, once true, stay true while the window fills (> and >=) are
+// tested as rows arrive; others (< <= == !=) are tested once event time has passed the window's end. Rows that are late
+// or replayed cause their windows to be tested again, regardless of age: from the buckets or, if these have been
+// evicted, from the log.
 #pragma once
 
 #include <algorithm>
@@ -34,8 +34,8 @@ struct TriggerSpec {
   uint64_t window_ns = 0;
   uint64_t period_ns = 1000000;
   Severity severity = Severity::kWarning;
-  // Suppresses another alert (for the same group) for windows that end within this event time after a window with an
-  // alert; 0: the length of a window.
+  // Event time after a window with an alert in which no window that ends raises another alert (for the same group); 0:
+  // the length of a window.
   uint64_t cooldown_ns = 0;
 };
 

@@ -164,7 +164,7 @@ TEST_F(MetricsServerTest, WithACertificateOnlyTlsIsAccepted) {
 
 TEST_F(MetricsServerTest, ShowsTheExpiryOfCertificates) {
   use_tls();
-  // Of a chain's certificates, the earliest expiry counts.
+  // The earliest expiry among a chain's certificates counts.
   const std::string chain = folder_ + "/chain.pem";
   const std::string made =
       "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=x -keyout " +

@@ -109,7 +109,7 @@ TEST(PortQueue, RoundRobinIsFairToInputsThatOfferMoreThanTheirShare) {
   }
 }
 
-// With small packets, an input gets as many bytes as with large ones, not as many packets.
+// With small packets, an input must get as many bytes as with large ones, not as many packets.
 TEST(PortQueue, RoundRobinIsFairInBytes) {
   SharedBuffer buffer(9'000'000, 0.8);
   Queue queue(&buffer, Schedule::kRoundRobin, 2, 100 * kFrame);
@@ -127,7 +127,7 @@ TEST(PortQueue, RoundRobinIsFairInBytes) {
   EXPECT_NEAR(static_cast<double>(sent_bytes[0]) / static_cast<double>(sent_bytes[1]), 1, 0.02);
 }
 
-// An input port that becomes busy late gets its share even though another port had filled the queue.
+// An input port that becomes busy late must get its share even though another port had filled the queue.
 TEST(PortQueue, AnInputThatStartsLateGetsItsShare) {
   SharedBuffer buffer(9'000'000, 0.8);
   Queue queue(&buffer, Schedule::kRoundRobin, 2, 100 * kFrame);
