@@ -62,8 +62,7 @@ struct LaneProgress {
     int64_t until_ns = 0;
   };
   Published<Arrived> arrived;
-  // Queries that have ended, for any reason, and left nothing behind in this lane, as bits like those in
-  // Packet::queries.
+  // Queries that have ended, for any reason, and have no data left in this lane, as bits like those in Packet::queries.
   std::atomic<uint64_t> done{0};
   // True if run() has returned, or will return without reading its inbox again.
   std::atomic<bool> over{false};

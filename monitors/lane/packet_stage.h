@@ -36,7 +36,7 @@ class PacketStage {
   // ended earlier.
   virtual void begin_end(uint64_t queries) = 0;
   virtual bool continue_end() = 0;
-  // Returns the ended queries among `queries` that have left nothing behind, so that their slots may be reused.
+  // Returns the ended queries among `queries` that have no data left in the stage, so that their slots may be reused.
   virtual uint64_t done(uint64_t queries) const = 0;
   // Returns the backlog of the output, or the largest backlog of several outputs.
   virtual OutputStats backlog() const { return {}; }

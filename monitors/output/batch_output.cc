@@ -356,7 +356,8 @@ void BatchOutput::end_query(uint32_t query, int64_t watermark_ns) {
   forget_ended();
 }
 
-// Must run before other threads learn that the queries are done, because they then reuse the slots.
+// Removes queries that have ended. Must run before other threads learn that the queries are done, because they then
+// reuse the slots.
 void BatchOutput::forget_ended() {
   std::erase_if(added_, [this](uint32_t query) { return streams_[query].ended; });
 }

@@ -35,7 +35,7 @@ struct LanePage {
   std::atomic<int32_t> thread_id{0};
   // The number of packets taken from the source since the first worker began.
   uint64_t polled = 0;
-  // The bits of queries that have ended in this lane and left nothing behind.
+  // The bits of queries that have ended in this lane and have no data left there.
   uint64_t done = 0;
   LaneAccounting accounting;
   // By tap: the accounting, and the number of packets of the last burst that were not processed.
