@@ -62,7 +62,7 @@ class UpdatePerTrigger final : public Design {
 };
 
 // Trumpet's design. Packets are counted in a flow table, with prefetching. A new flow is matched by tuple-space search,
-// with a hash table for each pattern of wildcards. Between bursts, a sweep adds the flows of the last window to their
+// with a hash table for each wildcard pattern. Between bursts, a sweep adds the flows of the last window to their
 // triggers. Written for this comparison, without Trumpet's limits (16 triggers per flow, 65,536 flows): here a flow has
 // all its triggers, and the table grows to 4 million flows.
 class FlowTable final : public Design {

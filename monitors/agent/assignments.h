@@ -68,8 +68,8 @@ class Assignments {
     // True if the query ends without an end of stream downstream.
     bool abandoned = false;
     v1::MonitorStatus end{};  // the event that reported the query's end
-    // The part's share of LIMIT Np (CreditCommand in schema/monitor.proto): the largest number ever granted, and how
-    // many packets earlier monitors may have taken.
+    // The part's share of LIMIT Np (CreditCommand in schema/monitor.proto): the largest number ever granted, and the
+    // number of packets that earlier monitors may have taken.
     uint64_t granted = 0;
     uint64_t spent = 0;
     // SAMPLE auto: the rate that the pipeline can sustain, as last reported; 0: not reported. A restarted monitor must
@@ -77,7 +77,7 @@ class Assignments {
     double limit = 0;
     // True if switches have confirmed that they copy the query's packets.
     bool mirrored = false;
-    // Replaces the triggers in the plan.
+    // The triggers that replace those in the plan.
     TriggerSet triggers{};
     // True if a monitor has run the query, here or (according to its epoch) on another host.
     bool ran = false;

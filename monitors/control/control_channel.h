@@ -44,8 +44,8 @@ class QueryControl {
   virtual Status credit_query(const std::string& name, uint64_t packets, uint64_t version) = 0;
   // Records that switches now copy all of the query's packets. A missing query is not an error.
   virtual Status confirm_copies(const std::string& name) = 0;
-  // Records how many of the link's packets were lost in transit since the process began. Ignored for another
-  // incarnation.
+  // Records how many of the link's packets were lost in transit since the process began. Ignores reports about other
+  // incarnations.
   virtual Status lose_copies(uint64_t incarnation, uint64_t packets) = 0;
   // Changes the triggers of a query, and reports when they take effect or why they are refused.
   virtual void change_triggers(const v1::TriggersCommand& command) = 0;

@@ -32,7 +32,7 @@ class MessageReporter final : public Reporter {
   // Reports that a new process took over from one that died: the number of restarts so far, and the time since the
   // death was detected.
   void restarted(uint32_t restarts, int64_t took_ms);
-  // `fraction` is the completed share of the input, if known.
+  // Reports the progress; `fraction` is the completed share of the input, if known.
   void progress(uint64_t packets, uint64_t bytes, std::optional<double> fraction);
   void query_added(const std::string& query);
   void query_refused(const std::string& query, const Status& status);
@@ -50,7 +50,7 @@ class MessageReporter final : public Reporter {
   void end(v1::RunAccounting accounting, const std::string& summary);
 
  private:
-  // `text` is for people; if it is empty, nothing is printed for them.
+  // Reports an event. `text` is for people; if it is empty, nothing is printed for them.
   void report(const v1::MonitorStatus& event, const std::string& text);
   void send(const v1::MonitorStatus& event);
 

@@ -17,8 +17,8 @@ class EventBell {
   // sleeps.
   void ring();
 
-  // For the sleeping thread: becomes readable once the bell is rung after arm(). The thread looks for work between
-  // arm() and poll(), and calls disarm() afterwards.
+  // Returns the sleeping thread's descriptor, which becomes readable once the bell is rung after arm(). The thread
+  // looks for work between arm() and poll(), and calls disarm() afterwards.
   int fd() const { return fd_; }
   void arm() { armed_.store(true, std::memory_order_seq_cst); }
   void disarm();

@@ -27,7 +27,8 @@ class EventForwarder {
   // Takes a batch; returns false if there is no room for it and its events are lost.
   using Send = std::function<bool(const v1::EventBatch& batch)>;
 
-  // `sources` and the query slots outlive this object. `monitor` names the process in queries whose plan names no part.
+  // `sources` and the query slots outlive this object. `monitor` names the process for queries whose plan names no
+  // part.
   EventForwarder(std::vector<EventSource> sources, std::span<const QuerySpec> queries, std::string monitor,
                  uint64_t incarnation, Send send);
 

@@ -77,7 +77,7 @@ class Lane {
 
   // Adds a query that is present from the start. REQUIRES: run() has not been called.
   void add(uint32_t query);
-  // Adds and ends queries while run() is running.
+  // Returns the inbox, which adds and ends queries while run() is running.
   LaneInbox& inbox() { return inbox_; }
 
   // Runs until the source ends, every query has reached its limit, or `stop` is set. Then flushes all output and ends
@@ -86,7 +86,7 @@ class Lane {
 
   const LaneAccounting& accounting() const { return accounting_; }
   const LaneProgress& progress() const { return progress_; }
-  // Any thread: the accounting as of at most a tenth of a second ago, or the final one.
+  // Any thread: returns the accounting as of at most a tenth of a second ago, or the final one.
   LaneAccounting published() const { return published_.get(); }
   std::vector<TapAccounting> published_taps() const { return published_taps_.get(); }
   // Returns each tap's accounting. REQUIRES: run() has returned.

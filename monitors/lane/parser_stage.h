@@ -48,7 +48,7 @@ class ParserStage final : public PacketStage {
   Status finish() override;
   Status status() const override { return output_->status(); }
 
-  // Any thread: the state as of at most a tenth of a second ago, or the final one.
+  // Any thread: returns the state as of at most a tenth of a second ago, or the final one.
   UnitSnapshot published() const { return published_.get(); }
 
  private:

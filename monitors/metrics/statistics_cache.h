@@ -12,7 +12,7 @@ namespace tapline {
 
 class StatisticsCache final : public StatisticsSource {
  public:
-  // Must not be called on a polling thread.
+  // Replaces the metrics. Must not be called on a polling thread.
   void renew(const MonitorMetrics& metrics);
   void for_each(const std::function<void(const Statistic&)>& visit) const override;
 

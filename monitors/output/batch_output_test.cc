@@ -79,7 +79,7 @@ TEST_F(BatchOutputTest, AnArgumentSetsTheSendingInterval) {
   EXPECT_EQ(sent[0], 1);
 }
 
-// Returns the filter "number >= 2" for the parser of numbers.
+// Returns the filter "number >= 2" for the parser `numbers`.
 ParserFilter at_least_two() {
   v1::ConditionTree tree;
   auto* comparison = tree.add_nodes()->mutable_comparison();

@@ -24,7 +24,7 @@ class BatchSink {
   };
 
   virtual ~BatchSink() = default;
-  // Returns within a bounded time. `listener` must outlive the use of the sink.
+  // Starts the sink within a bounded time. `listener` must outlive the use of the sink.
   virtual Status start(DeliveryListener* listener) = 0;
   // Prepares for the query's batches. May be called on any thread after start().
   virtual Status prepare(uint32_t query) = 0;

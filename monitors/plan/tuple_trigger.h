@@ -25,7 +25,7 @@ struct TupleTrigger {
   // that meet it and 0 for others. With neither, each tuple gives 1.
   std::optional<uint32_t> field = {};
   std::optional<TupleCondition> condition = {};
-  // kDistinct counts this field's values instead; an index as in `group`.
+  // The field whose values kDistinct counts instead, as an index like those in `group`.
   std::optional<uint32_t> distinct_field = {};
   double share = 0;  // kPercentile's share, above 0 and at most 1
   // The condition on which a tuple has a value; nullopt: every tuple has one.

@@ -8,7 +8,7 @@ namespace tapline {
 namespace {
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-// Bytes beyond ASCII count as letters.
+// Returns true for a character of a name; bytes beyond ASCII count as letters.
 bool is_name(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '@' ||
          static_cast<unsigned char>(c) >= 0x80;

@@ -34,7 +34,7 @@ void settle_lane(LanePage* lane) {
   account.received = std::max(account.received, explained);
 }
 
-// Must come last, since earlier steps need burst_left.
+// Settles the taps' packets. Must come last, since earlier steps need burst_left.
 void settle_taps(LanePage* lane) {
   for (size_t i = 0; i < kMaxTaps; ++i) {
     TapAccounting& tap = lane->taps[i];

@@ -72,7 +72,7 @@ struct PlanPage {
   uint32_t bytes = 0;  // 0: no query, or a query without a plan
   std::array<char, 262144> data;
 
-  // Returns false, and changes nothing, if the plan is too long.
+  // Stores a plan. Returns false, and changes nothing, if the plan is too long.
   bool set(std::string_view plan);
   void clear() { bytes = 0; }
   std::string_view plan() const { return {data.data(), bytes}; }

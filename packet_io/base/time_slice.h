@@ -22,9 +22,9 @@ struct SchedulerAttributes {
 std::optional<SchedulerAttributes> scheduler_attributes();
 
 // Requests the shortest slice (Linux 6.12 and later; ignored by earlier versions): the calling thread then runs soon
-// after it wakes, without a larger share of the CPU and without a privilege. For threads that drain a kernel buffer.
-// With the default slice of a few milliseconds, such a thread can wait behind each of the other threads on a busy
-// machine.
+// after it wakes, without a larger share of the CPU and without a privilege. Intended for threads that drain a kernel
+// buffer. With the default slice of a few milliseconds, such a thread can wait behind each of the other threads on a
+// busy machine.
 void request_short_slice();
 
 }  // namespace tapline

@@ -127,7 +127,7 @@ bool PcapngFormat::select(std::vector<std::string> interfaces) {
   return true;
 }
 
-// Selects an interface by its name or, only if it has none, by its number.
+// Determines whether the interface is selected, by its name or, only if it has none, by its number.
 void PcapngFormat::select_interface(Interface* interface) {
   const std::string number = std::to_string(interfaces_.size());
   const std::string name(interface->name.empty() ? number : interface->name);

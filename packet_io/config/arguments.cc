@@ -73,7 +73,7 @@ class FlagReader {
   size_t at_ = 0;
 };
 
-// Commas within parentheses do not separate values: "link_load(link=1000000000,every=1ms),flow_rate".
+// Splits the text at commas, except those within parentheses: "link_load(link=1000000000,every=1ms),flow_rate".
 std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts;
   bool inside = false;

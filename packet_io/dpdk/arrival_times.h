@@ -26,8 +26,8 @@ class ArrivalTimes {
   static std::optional<ArrivalTimes> find(std::span<const int> sockets, uint16_t queue, size_t frame_bytes,
                                           size_t frames);
 
-  // Must be called before up to `room` packets are requested from the driver: afterwards, the kernel may overwrite the
-  // timestamps.
+  // Reads the waiting packets' timestamps. Must be called before up to `room` packets are requested from the driver:
+  // afterwards, the kernel may overwrite the timestamps.
   void look(uint16_t room);
   // Returns the time, since the epoch, of packet `index` among those that the driver then returned. If that is not the
   // expected packet, this and all later calls return nullopt. A packet that arrived after look(), which may be long ago

@@ -50,7 +50,7 @@ class PacketSource {
 
   // Returns the error, if any, once poll() has reported the end.
   virtual Status status() const = 0;
-  // May make a system call, so it must not be called for every burst.
+  // Returns the losses. May make a system call, so it must not be called for every burst.
   virtual Losses read_losses() = 0;
   // Returns one tap's losses. A source that does not distinguish taps has a single one, number 0.
   virtual Losses read_losses(uint8_t tap) { return tap == 0 ? read_losses() : Losses(); }
@@ -60,10 +60,10 @@ class PacketSource {
 
   // Returns true if retain() and release() work: any thread may then keep a packet's bytes beyond the next poll().
   virtual bool retains() const { return false; }
-  // Each of `times` must be matched by one release() of the packet's RawPacket::buffer. Only the polling thread may
+  // Retains a packet's RawPacket::buffer; each of `times` must be matched by one release(). Only the polling thread may
   // call this function.
   virtual void retain(void* /*buffer*/, uint16_t /*times*/) {}
-  // May be called by any thread.
+  // Releases buffers. May be called by any thread.
   virtual void release(std::span<void* const> /*buffers*/) {}
 
   // Returns true for ports: packet time is then wall-clock time, and waiting loses packets.

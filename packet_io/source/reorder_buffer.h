@@ -17,7 +17,7 @@ class ReorderBuffer {
   explicit ReorderBuffer(int64_t bound_ns) : bound_ns_(bound_ns) {}
 
   void add(std::span<const CapturedPacket> packets);
-  // Must be called after the last packet. All waiting packets become ready.
+  // Makes all waiting packets ready. Must be called after the last packet.
   void end() { ended_ = true; }
 
   // Returns the next packets in order, as many as are ready and fit. Their bytes are valid until recycle().
