@@ -1,5 +1,5 @@
 // Repeats Figure 2 of the Confluo paper with only the library: two flows share a switch that drops packets for one of
-// three reasons, and the data of the monitor and of the diagnosis show which one. Also covers other uses of aggregates.
+// three reasons, and the monitored and diagnostic data show which one. Also covers other uses of aggregates.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -22,7 +22,7 @@ struct WorkloadOptions {
   double syn_share = 0;      // share of SYNs that are mixed into the flows' packets
   double covered = 1;        // share of the packets that match triggers
   bool adversarial = false;  // random prefixes and ports, and addresses that fall into them
-  // One in this number of triggers is on retransmitted bytes; 0: none.
+  // One trigger in this many counts retransmitted bytes; 0: none.
   uint32_t retransmission_triggers_in = 0;
   int64_t window_ns = 10'000'000;
   double packets_per_second = 14.88e6;  // in packet time

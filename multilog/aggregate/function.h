@@ -43,7 +43,7 @@ class AggregateFunction {
   virtual std::vector<std::string> output_names() const = 0;
   virtual void add(Cells state, RowPointers rows) const = 0;
   virtual void merge(Cells target, Cells source) const = 0;
-  // Returns the outputs. A number is missing if the state has none to give, such as the average of no rows.
+  // Returns the outputs. A number is missing if it is undefined, such as the average of no rows.
   virtual std::vector<Number> outputs(Cells state) const = 0;
 };
 

@@ -69,7 +69,7 @@ class RowRing {
   // Any thread of this process: wakes the consumer.
   void wake();
 
-  // Any thread: the total numbers of rows committed, taken, popped and dropped.
+  // Any thread: return the total numbers of rows committed, taken, popped and dropped.
   uint64_t committed() const;
   uint64_t taken() const;
   uint64_t popped() const;

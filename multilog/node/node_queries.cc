@@ -49,8 +49,7 @@ class RowSender {
   v1::RowBatch batch_;
 };
 
-// Each writer's first rows. They include the earliest rows of all, since each writer's rows are in the order of
-// capture.
+// Each writer's first rows. They include the earliest rows of all, since each writer's rows are in capture order.
 struct FirstRows {
   std::vector<uint8_t> bytes;
   std::vector<std::pair<uint64_t, size_t>> by_time;  // time, and position in `bytes`

@@ -39,7 +39,7 @@ struct Estimate {
   double error() const { return (bits_per_second.value - true_bits_per_second) / true_bits_per_second; }
 };
 
-// A sample with payload: when it was sent, and when the estimate that includes it was made.
+// The times at which a sample with payload was sent, and at which the estimate that includes it was made.
 struct Wait {
   int64_t sent_ns, ready_ns;
 };

@@ -25,7 +25,8 @@ enum class Admission : uint8_t {
 };
 inline constexpr size_t kAdmissions = 4;
 
-// Every packet that arrived was sent, is queued, was dropped for one reason, or was admitted and later pushed out.
+// A port's packet counts. Every packet that arrived was sent, is queued, was dropped for one reason, or was admitted
+// and later pushed out.
 struct PortAccount {
   uint64_t arrived = 0, sent = 0, pushed_out = 0;
   uint64_t outcomes[kAdmissions] = {};  // indexed by Admission
