@@ -34,7 +34,7 @@ constexpr size_t kMaxBurst = 256;
 // After a pause, delayed datagrams are sent at this multiple of the rate rather than all at once, since the monitor's
 // ring has room for a thousand packets.
 constexpr double kCatchUp = 3;
-// Real traffic does not wait for the programs that monitor it, so the sender has a higher priority than they have. An
+// Real traffic does not wait for the programs that monitor it, so the sender has a higher priority than they do. An
 // even higher one would starve them.
 constexpr int kNiceness = -5;
 constexpr double kMinPauseUs = 200;

@@ -5,8 +5,8 @@
 //   index    for each clause of the disjunctive normal form: the indexed comparison with the fewest rows, intersected
 //            with the other indexed ones; the other comparisons are checked on the rows; clauses are united as bits
 //   scan     1024 rows at a time, by columns (expr/chunk_program.h)
-//   skip if zone maps or an index show that there are no matches Rows are ordered by writer, then by position; the
-//   order of the writers is arbitrary.
+//   skip     if zone maps or an index show that there are no matches
+// Rows are ordered by writer, then by position; the order of the writers is arbitrary.
 #pragma once
 
 #include <cstdint>
