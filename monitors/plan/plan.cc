@@ -151,7 +151,7 @@ Status read_sampling(const v1::Sampling& sampling, QuerySpec* spec) {
   return {};
 }
 
-// Refuses a plan that samples packets for a parser whose tuples are correct only if it sees all packets.
+// Refuses a plan that samples if the tuples of one of its parsers are correct only if the parser sees all packets.
 Status check_all_traffic(const QuerySpec& spec) {
   if (spec.sampling_rate == 1 && !spec.rate_may_fall) return {};
   for (const std::string& name : spec.parsers) {
@@ -220,8 +220,8 @@ Status read_placement(const v1::Plan& plan, const std::string& monitor_id, Query
   return Status::invalid("the plan has no monitor '" + monitor_id + "'; set --monitor-id to one that it names");
 }
 
-// Checks a plan for unknown fields, which only binary plans may contain: JSON plans with such fields are refused when
-// they are parsed.
+// Returns true if a plan has unknown fields, which only binary plans may have: JSON plans with such fields are refused
+// when they are parsed.
 bool has_unknown_fields(const v1::Plan& plan) {
   v1::Plan known_plan = plan;
   known_plan.DiscardUnknownFields();
