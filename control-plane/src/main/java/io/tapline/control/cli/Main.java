@@ -26,7 +26,7 @@ public final class Main {
     Console console = Console.ofProcess();
     int exitCode = run(console, args);
     StopSignals.leaveTheEndToThem();
-    // A pipeline's threads may still be running: this ends the process with the command.
+    // Ends the process even if a pipeline's threads are still running.
     System.exit(exitCode);
   }
 

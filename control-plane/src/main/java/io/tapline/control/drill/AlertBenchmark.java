@@ -16,8 +16,8 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * Measures the latency of an alert, from the periodic check at which a node's trigger fired to this
- * process. Packets of a capture are replayed at their original intervals.
+ * Measures alert latency, from the periodic check at which a node's trigger fires to the alert's
+ * arrival in this process. Replays a capture's packets at their original intervals.
  */
 public final class AlertBenchmark implements AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(5);

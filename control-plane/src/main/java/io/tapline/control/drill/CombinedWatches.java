@@ -50,6 +50,8 @@ final class CombinedWatches {
   /** Receives the results. */
   interface Finding {
     /**
+     * Receives an alert.
+     *
      * @param found alert with the sum
      * @param parts each node's share of the sum
      * @param missing nodes that did not answer
@@ -183,8 +185,8 @@ final class CombinedWatches {
   }
 
   /**
-   * Returns true for the first window of an event: windows that end less than a window apart from
-   * an alerting one belong to the same event.
+   * Returns true for the first window of an event: windows that end less than one window length
+   * from an alerting one belong to the same event.
    */
   private synchronized boolean isNew(WatchSpec spec, Window window) {
     Group group = new Group(window.watch(), window.group());

@@ -21,7 +21,7 @@ public record Coverage(long incarnation, long sinceNs, long notEvaluatedNs, List
    *
    * @param fromNs latest time at which the watch is known to have been evaluated
    * @param toNs time at which the evaluation resumed
-   * @param reason reason for the gap, for users
+   * @param reason user-facing reason for the gap
    */
   public record Gap(long fromNs, long toNs, String reason) {}
 

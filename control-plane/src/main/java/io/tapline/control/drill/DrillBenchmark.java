@@ -14,7 +14,7 @@ public final class DrillBenchmark implements AutoCloseable {
   private static final int WARM_UP = 200;
   private static final int IDLE_SECONDS = 3;
 
-  /** A row without its frame, with its share of the indexes. */
+  /** Size of a row without its frame, including its share of the indexes. */
   private static final int BYTES_PER_ROW = 128;
 
   /** Memory for the segment that is being filled and the next one. */
@@ -79,8 +79,8 @@ public final class DrillBenchmark implements AutoCloseable {
   }
 
   /**
-   * Measures a round trip to one node, a snapshot of all, and a query for one flow on a snapshot of
-   * all.
+   * Measures a round trip to one node, a snapshot of all nodes, and a query for one flow on such a
+   * snapshot.
    */
   public List<Latencies> measure(int times)
       throws DrillException, IOException, InterruptedException {

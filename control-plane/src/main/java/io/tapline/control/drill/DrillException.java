@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Optional;
 import javax.net.ssl.SSLException;
 
-/** Thrown when a query to the nodes has no result; the message is a sentence for users. */
+/** Thrown when a query to the nodes has no result; the message is user-facing. */
 public final class DrillException extends Exception {
   private static final long serialVersionUID = 1L;
 
@@ -67,12 +67,12 @@ public final class DrillException extends Exception {
     return new DrillException(Kind.BUSY, message);
   }
 
-  /** Returns the error that the object of the query does not exist. */
+  /** Returns the error that something named in the query does not exist. */
   public static DrillException notFound(String message) {
     return new DrillException(Kind.NOT_FOUND, message);
   }
 
-  /** Returns a copy whose message begins with a place. */
+  /** Returns a copy whose message begins with a location. */
   public DrillException at(String place) {
     return new DrillException(kind, place + getMessage());
   }
@@ -82,7 +82,7 @@ public final class DrillException extends Exception {
     return kind;
   }
 
-  /** Returns a node's error message about a query; null if the query is not at fault. */
+  /** Returns a node's error about a query; null if the query is not at fault. */
   static DrillException ofRequest(String node, Status status) {
     return switch (status.getCode()) {
       case INVALID_ARGUMENT -> new DrillException(Kind.INVALID, status.getDescription());

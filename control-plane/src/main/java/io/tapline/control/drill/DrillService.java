@@ -24,7 +24,7 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
-/** The hosts' MultiLog nodes. Any thread may call; each call blocks until the response arrives. */
+/** Queries the hosts' MultiLog nodes. Thread-safe; each call blocks until the response arrives. */
 public final class DrillService implements AutoCloseable {
   private static final Duration ANSWER = Duration.ofSeconds(60);
 
@@ -50,7 +50,7 @@ public final class DrillService implements AutoCloseable {
 
   /**
    * Creates a service that skips nodes whose hosts can't have seen the requested packets, because a
-   * host sees only packets of its addresses.
+   * host sees only packets from and to its addresses.
    *
    * @param addressesOf addresses of a node's host as "address/length"; none if the host may see any
    *     packet
@@ -155,7 +155,7 @@ public final class DrillService implements AutoCloseable {
   /**
    * Headers of all nodes at one point in time.
    *
-   * @param rows rows in order of time, then of the nodes, each with "node"
+   * @param rows rows ordered by time, then by node; each has a member "node"
    * @param truncated true if there are more than the limit
    * @param queried nodes that the headers come from
    * @param missing nodes that sent none, or not all, and why

@@ -66,7 +66,7 @@ final class EarliestRows {
     return more;
   }
 
-  /** Returns the rows in order of time, each with "node". */
+  /** Returns the rows in time order, each with a member "node". */
   synchronized List<ObjectNode> rows() {
     return latestFirst.stream().sorted(Row.ORDER).map(row -> row.from.json(row.bytes)).toList();
   }

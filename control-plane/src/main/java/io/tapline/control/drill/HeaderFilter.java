@@ -83,7 +83,7 @@ public record HeaderFilter(String text, Optional<ConditionTree> condition, Scope
         : Trees.text(Trees.and(List.of(condition.orElseThrow(), scope.ofHeaders())));
   }
 
-  /** Returns the filter with different names of aggregates. REQUIRES: it has a tree. */
+  /** Returns the filter with renamed aggregates. REQUIRES: it has a tree. */
   ConditionTree renamed(UnaryOperator<String> name) {
     ConditionTree.Builder renamed = condition.orElseThrow().toBuilder();
     for (Node.Builder node : renamed.getNodesBuilderList()) {

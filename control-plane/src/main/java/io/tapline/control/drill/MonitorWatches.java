@@ -32,7 +32,7 @@ public final class MonitorWatches {
     /**
      * Called for each alert.
      *
-     * @param id the alert's ID, which a restart of the server does not change
+     * @param id the alert's ID, which stays the same when the server restarts
      * @param monitor name of the monitor
      * @param replayed true if an earlier server may have reported the alert
      */
@@ -57,7 +57,7 @@ public final class MonitorWatches {
    * The place where a watch is evaluated.
    *
    * @param query ID of a query
-   * @param trigger number of the watch's trigger there
+   * @param trigger number of the watch's trigger in that query
    */
   public record Place(String query, int trigger) {}
 
@@ -68,7 +68,7 @@ public final class MonitorWatches {
      *
      * @param watches at least one
      * @param rights rights of the owner
-     * @param places prefix of errors about a watch, by the watch's index in the list
+     * @param places returns the prefix of errors about a watch, by its index in the list
      * @return their triggers, in order
      * @throws DrillException if monitors can't run one of them, or can't run it at the moment
      */
@@ -89,7 +89,7 @@ public final class MonitorWatches {
 
     /**
      * Resumes a watch that an earlier server started, and reports its alerts, beginning with those
-     * before this call. Does nothing if the watch is already followed.
+     * raised before this call. Does nothing if the watch is already followed.
      */
     void follow(Watch watch, Place place, Rights rights, Listener listener);
 
@@ -160,7 +160,7 @@ public final class MonitorWatches {
    * Starts watches of one owner and scope, all or none.
    *
    * @param maxQueries maximum number of the owner's queries
-   * @param places prefix of errors about a watch, by the watch's name
+   * @param places returns the prefix of errors about a watch, by its name
    * @throws DrillException if monitors can't run them, or can't run them at the moment
    */
   void start(List<WatchRecord> watches, int maxQueries, UnaryOperator<String> places)

@@ -29,7 +29,7 @@ public final class NodeAccess {
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
-  /** A valid token of a node. */
+  /** The format of a node's token. */
   private static final Pattern TOKEN = Pattern.compile("[\\x21-\\x7e]{16,}");
 
   private final ChannelCredentials tls;
@@ -46,7 +46,7 @@ public final class NodeAccess {
    * @param tls authorities that sign the nodes' certificates, and this server's own certificate if
    *     the nodes require one
    * @param tokens a file whose first line is the nodes' token; null for none
-   * @throws IOException with a sentence for users
+   * @throws IOException with a user-facing message
    */
   public static NodeAccess tls(TlsFiles tls, Path tokens) throws IOException {
     return new NodeAccess(credentials(tls), tokens == null ? null : firstToken(tokens));
@@ -81,7 +81,7 @@ public final class NodeAccess {
   /**
    * Checks that connections to these nodes are allowed and that the nodes' names differ.
    *
-   * @throws IllegalArgumentException with a sentence for users
+   * @throws IllegalArgumentException with a user-facing message
    */
   public void check(List<NodeAddress> nodes) {
     Set<String> names = new HashSet<>();
@@ -96,7 +96,7 @@ public final class NodeAccess {
     }
   }
 
-  /** Returns the reason, for users, why access to a node is not allowed; empty if it is. */
+  /** Returns a user-facing reason why access to a node is refused; empty if it is allowed. */
   String refusal(NodeAddress address) {
     return tls != null || address.isLocal()
         ? ""

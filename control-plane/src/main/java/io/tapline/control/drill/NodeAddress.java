@@ -11,7 +11,7 @@ public record NodeAddress(String name, String target) {
   /**
    * Parses "NAME=HOST:PORT".
    *
-   * @throws IllegalArgumentException with a sentence for users
+   * @throws IllegalArgumentException with a user-facing message
    */
   public static NodeAddress parse(String text) {
     int equals = text.indexOf('=');

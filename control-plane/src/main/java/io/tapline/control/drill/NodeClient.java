@@ -37,7 +37,7 @@ import java.util.function.Consumer;
  * thread may call.
  */
 final class NodeClient implements AutoCloseable {
-  /** A node sends its responses in chunks of 64 KiB, far below this limit. */
+  /** Maximum message size, far above the 64 KiB chunks in which nodes respond. */
   private static final int MAX_MESSAGE_BYTES = 4 << 20;
 
   private final NodeAddress address;

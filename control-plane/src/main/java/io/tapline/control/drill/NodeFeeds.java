@@ -56,6 +56,8 @@ final class NodeFeeds {
   private final Set<NodeClient> attached = ConcurrentHashMap.newKeySet();
 
   /**
+   * Creates feeds without streams.
+   *
    * @param retry runs a task after a pause
    */
   NodeFeeds(Listener listener, Consumer<Runnable> retry) {

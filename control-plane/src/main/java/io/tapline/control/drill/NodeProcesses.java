@@ -43,7 +43,7 @@ final class NodeProcesses implements AutoCloseable {
   /**
    * Starts another node, h0, h1, …, in its own process.
    *
-   * @param before words before the program's name, such as those of taskset
+   * @param before command prefix, such as taskset with its arguments
    */
   Process start(List<String> before, String... settings) throws IOException {
     NodeAddress address = addNext();

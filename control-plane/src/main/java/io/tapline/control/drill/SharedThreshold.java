@@ -42,8 +42,8 @@ record SharedThreshold(String output, boolean orEqual, double threshold) {
   }
 
   /**
-   * Returns the condition for each of this number of nodes. Shares are whole numbers, rounded such
-   * that no alert is missed.
+   * Returns each node's condition if this many nodes share the threshold. Shares are whole numbers,
+   * rounded such that no alert is missed.
    */
   String share(int nodes) {
     double share = threshold / nodes;

@@ -116,7 +116,7 @@ enum Sketches {
   /** Returns the result; null if nothing was counted. */
   abstract Double value(long[] state, double quantile);
 
-  /** Returns true if an aggregate of this name is merged by its state. */
+  /** Returns true if nodes send mergeable states for this function. */
   static boolean has(String function) {
     for (Sketches sketch : values()) {
       if (sketch.name().equals(function)) {
@@ -131,9 +131,9 @@ enum Sketches {
   }
 
   /**
-   * Returns the words.
+   * Decodes a state.
    *
-   * @throws IllegalArgumentException if the words are not a state of this kind
+   * @throws IllegalArgumentException if it is not a valid state of this kind
    */
   long[] read(AggregateState state) {
     long[] array = empty();

@@ -12,7 +12,7 @@ import java.util.Map;
  * @param token hash of the token with which it was added; empty if none was needed
  * @param addedNs time at which it was added
  * @param endedNs time at which the control plane ended it; 0 while it is active
- * @param reason reason why it ended, for users; empty while it is active
+ * @param reason user-facing reason why it ended; empty while it is active
  * @param query query that evaluates it in a monitor; empty if none does
  * @param trigger number of its trigger in that query
  * @param coverage coverage by each node that has evaluated the watch, by the node's name
@@ -60,7 +60,7 @@ public record WatchRecord(
         id, spec, owner, token, addedNs, endedNs, reason, place.query(), place.trigger(), coverage);
   }
 
-  /** Returns the watch with a different evaluation by a node. */
+  /** Returns the watch with a node's new coverage. */
   public WatchRecord with(String node, Coverage evaluation) {
     Map<String, Coverage> all = new LinkedHashMap<>(coverage);
     all.put(node, evaluation);

@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
  * The place where a watch is evaluated: on MultiLog nodes, or in a monitor.
  *
  * @param inMonitor true for a monitor
- * @param reason reason for that choice, for users
+ * @param reason user-facing reason for that choice
  */
 public record WatchRun(boolean inMonitor, String reason) {
   /** Evaluation on nodes, which maintain aggregates of header fields. */

@@ -26,8 +26,8 @@ import org.slf4j.LoggerFactory;
  * Watches on the hosts' nodes: this service installs the watches of its table on each node when
  * they are added and whenever the node reconnects, and keeps the nodes' alerts. Thread-safe.
  *
- * <p>Names on the nodes are watch_N: watches that this service does not know were removed while the
- * node was disconnected, and are then removed from the node, too.
+ * <p>On nodes, a watch is named watch_N. A node's watches that this service does not know were
+ * removed while the node was disconnected; once it reconnects, they are removed from the node, too.
  */
 public final class WatchService implements AutoCloseable {
   /** Owner of watches that no tenant owns. */
@@ -121,7 +121,7 @@ public final class WatchService implements AutoCloseable {
   /**
    * An alert of one node, or of several nodes together.
    *
-   * @param id the alert's ID, which a restart of the server does not change
+   * @param id the alert's ID, which stays the same when the server restarts
    * @param replayed true if an earlier server may have reported it, or, for several nodes together,
    *     another window of the same event
    */
@@ -147,7 +147,7 @@ public final class WatchService implements AutoCloseable {
       long receivedNs,
       Map<String, Long> parts,
       List<String> missing) {
-    /** Returns the alert's ID, which a restart of the server does not change. */
+    /** Returns the alert's ID, which stays the same when the server restarts. */
     public String id() {
       return finding.id();
     }
@@ -160,7 +160,9 @@ public final class WatchService implements AutoCloseable {
       return finding.alert();
     }
 
-    /** Returns true if an earlier server may have reported the alert, or the same event. */
+    /**
+     * Returns true if an earlier server may have reported the alert, or another one for the event.
+     */
     public boolean replayed() {
       return finding.replayed();
     }
@@ -308,7 +310,7 @@ public final class WatchService implements AutoCloseable {
     monitors.runIn(runs);
   }
 
-  /** Removes the remains of a watch that is no longer active. */
+  /** Removes the state of an inactive watch, here and on the nodes. */
   private void clear(String name) {
     together.forget(name);
     missed.forget(name);
@@ -330,7 +332,7 @@ public final class WatchService implements AutoCloseable {
     return Optional.ofNullable(table.all().get(name)).map(WatchRecord::owner);
   }
 
-  /** Returns the nodes' evaluations of an active watch, by name. */
+  /** Returns the nodes' evaluations of an active watch, ordered by node name. */
   public List<Evaluation> evaluations(WatchRecord watch) {
     return Evaluation.of(watch, installer.nodesOf(watch.spec()), feeds, missed);
   }

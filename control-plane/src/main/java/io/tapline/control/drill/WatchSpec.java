@@ -56,7 +56,7 @@ public record WatchSpec(
    */
   private static final int MAX_FLOWS = 4096;
 
-  /** A field, optionally with the lengths of an address's prefix. */
+  /** A field, optionally with one or two address prefix lengths. */
   private static final Pattern MONITOR_GROUP = Pattern.compile("[A-Za-z_-]+(/[0-9]{1,3}){0,2}");
 
   private static final long MIN_BUCKET_NS = 1_000_000;

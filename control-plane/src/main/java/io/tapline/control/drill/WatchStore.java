@@ -57,7 +57,7 @@ public interface WatchStore {
   /** Returns the times that {@link #putLastHeard} stored last. */
   Map<String, Long> lastHeard() throws IOException;
 
-  /** Store of a control plane whose watches end with it. */
+  /** The store of a control plane whose watches end when it exits. */
   final class Memory implements WatchStore {
     private final Map<String, WatchRecord> watches = new LinkedHashMap<>();
     private Map<String, Long> lastHeard = Map.of();

@@ -70,7 +70,7 @@ final class WatchTable {
   }
 
   /**
-   * Adds watches that nothing evaluates yet: all, or none.
+   * Adds watches that nothing evaluates yet, all or none.
    *
    * @param maxWatches maximum number of the owner's watches
    * @return their IDs, in order
@@ -193,7 +193,7 @@ final class WatchTable {
     removeAll(List.of(id));
   }
 
-  /** Removes those of several watches that exist, permanently. */
+  /** Permanently removes the watches that exist among these. */
   synchronized void removeAll(Collection<String> ids) throws DrillException {
     try {
       store.removeAll(ids);

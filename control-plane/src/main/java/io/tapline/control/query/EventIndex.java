@@ -14,13 +14,12 @@ import java.util.function.ToLongFunction;
 import java.util.stream.StreamSupport;
 
 /**
- * Finds events of one kind by time in the log of a query's events. Reads each entry once to index
- * it; a search then reads a limited number of pages, regardless of the log's length. Thread-safe.
- * Calls may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be
- * reached.
+ * Finds events of one kind by time in a query's event log. Reads each entry once to index it; a
+ * search then reads a limited number of pages, regardless of the log's length. Thread-safe. Calls
+ * may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
  */
 final class EventIndex {
-  /** Maximum number of pages that a search reads; it leaves out the earlier ones. */
+  /** Maximum number of pages that a search reads; if more match, it skips the earliest. */
   static final int MAX_PAGES_READ = 64;
 
   /** Maximum number of pages in the index; a log that Redis limits has fewer. */
@@ -29,7 +28,7 @@ final class EventIndex {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   /**
-   * A kind of event, and the time that each one took.
+   * A kind of event, with functions that return an event's start and end.
    *
    * @param includes selects the events of this kind in the log
    */
@@ -51,9 +50,9 @@ final class EventIndex {
   }
 
   /**
-   * Successive entries.
+   * A range of successive log entries.
    *
-   * @param beginNs start of the earliest event; the largest number if there is none
+   * @param beginNs start of the earliest event; {@code Long.MAX_VALUE} if there is none
    * @param endNs end of the latest event
    */
   private record Page(long first, long last, int entries, long beginNs, long endNs) {
@@ -79,8 +78,7 @@ final class EventIndex {
   }
 
   /**
-   * Passes the latest events that overlap a span of time, in the order of the log. It may also pass
-   * other events.
+   * Passes the latest events that overlap a time span, in log order. May also pass other events.
    *
    * @return the time from which the events are complete: those that ended earlier may be missing; 0
    *     if none are missing
@@ -99,7 +97,7 @@ final class EventIndex {
     return Math.max(sinceNs, indexedSinceNs());
   }
 
-  /** Returns false if Redis no longer has some entries of the page. */
+  /** Passes a page's events; returns false if Redis no longer has some of its entries. */
   private boolean read(Page page, Consumer<JsonNode> sink) {
     List<EventEntry> entries =
         store.after(query, page.first() - 1).stream()

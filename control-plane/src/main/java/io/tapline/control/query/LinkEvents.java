@@ -23,7 +23,7 @@ import java.util.stream.IntStream;
 import java.util.stream.StreamSupport;
 
 /**
- * Reads the events of {@code link_load} triggers from the logs of queries. Thread-safe. Every call
+ * Reads the events of {@code link_load} triggers from queries' event logs. Thread-safe. Every call
  * may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
  */
 public final class LinkEvents {
@@ -63,8 +63,8 @@ public final class LinkEvents {
   public record EventSelection(long fromNs, long toNs, int limit, Predicate<LinkEvent> events) {}
 
   /**
-   * The caller's rights. A caller sees all events of the queries it owns. Of other queries, it sees
-   * the events of links that flows of its subnets use, with only these flows.
+   * The caller's rights. A caller sees all events of the queries it owns. For other queries, it
+   * sees only the events of links that flows of its subnets use, and only these flows.
    *
    * @param owns selects queries by ID
    * @param scope the caller's subnets; a caller without limits sees only the queries that it owns
@@ -148,7 +148,7 @@ public final class LinkEvents {
   /**
    * Adds events of a query.
    *
-   * @param restricted a viewer that does not own the query
+   * @param restricted the viewer if it does not own the query; else empty
    */
   private void read(
       String query,
@@ -174,7 +174,7 @@ public final class LinkEvents {
                         .ifPresent(latest::add);
                   }
                 });
-    // A gap in a log of which the viewer sees nothing would reveal the query.
+    // A gap in a log from which the viewer sees no events would reveal the query.
     if (restricted.isEmpty() || latest.added > previousAdded) {
       latest.completeSince(sinceNs);
     }
@@ -216,7 +216,7 @@ public final class LinkEvents {
                 : OptionalLong.empty()));
   }
 
-  /** Returns the names of the tap: the tuple's, or else the group's. */
+  /** Returns the tap's names from the tuple, or else from the group. */
   private static Map<String, String> names(JsonNode fields, JsonNode tuple) {
     Map<String, String> names = new HashMap<>();
     if (tuple.isMissingNode()) {
@@ -242,7 +242,7 @@ public final class LinkEvents {
         .toList();
   }
 
-  /** Parses a string field; a missing node if it is absent or not JSON. */
+  /** Parses a string field; returns a missing node if it is absent or not JSON. */
   private static JsonNode json(JsonNode text) {
     try {
       return text.isTextual() ? MAPPER.readTree(text.asText()) : MissingNode.getInstance();

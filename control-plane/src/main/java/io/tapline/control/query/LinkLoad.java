@@ -26,7 +26,7 @@ public record LinkLoad(
     OptionalDouble value,
     boolean partial) {
 
-  /** Returns true if both are of the same statistic and field, possibly in different windows. */
+  /** Returns true if both have the same statistic and field, possibly in different windows. */
   boolean isSameFigure(LinkLoad otherLoad) {
     return statistic.equals(otherLoad.statistic) && field.equals(otherLoad.field);
   }

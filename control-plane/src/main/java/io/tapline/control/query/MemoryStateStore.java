@@ -4,7 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** State store of a control plane whose queries end with it. */
+/** The state store of a control plane whose queries end when it exits. */
 public final class MemoryStateStore implements StateStore {
   private final Map<String, QueryRecord> queries = new LinkedHashMap<>();
 

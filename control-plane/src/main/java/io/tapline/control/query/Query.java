@@ -139,7 +139,7 @@ final class Query {
     environment.store().add(info, plan);
   }
 
-  /** Removes the query's record: no control plane has to resume it. */
+  /** Removes the query's record, so that no control plane resumes the query. */
   synchronized void forget() {
     try {
       stored = false;
@@ -199,7 +199,7 @@ final class Query {
     }
   }
 
-  /** Stores how the query will end once all that it used has been removed. */
+  /** Stores the final state, which the query enters once its resources have been removed. */
   private synchronized void recordEnd(QueryState state, String error) {
     try {
       store(record.with(info.in(state, error)));

@@ -9,8 +9,8 @@ import java.util.List;
  *
  * @param id the query's ID in every component
  * @param text the formatted query
- * @param submittedNs wall-clock time of the submission, in nanoseconds since the epoch, like the
- *     next two times, which are 0 until they occur
+ * @param submittedNs wall-clock time of the submission in nanoseconds since the epoch, like the
+ *     next two times, which are 0 until the query starts or ends
  * @param error reason for its failure; empty otherwise
  * @param notes notes for its author, such as its cost and omissions
  */
@@ -27,12 +27,12 @@ public record QueryInfo(
     notes = List.copyOf(notes);
   }
 
-  /** Returns a query that is submitted now. */
+  /** Returns a newly submitted query, with the current time as its submission time. */
   static QueryInfo submitted(String id, String text, List<String> notes) {
     return new QueryInfo(id, text, QueryState.SUBMITTED, WallClock.nowNs(), 0, 0, "", notes);
   }
 
-  /** Returns a copy in another state; records the current time as that of a start or an end. */
+  /** Returns a copy in another state, with the current time if that starts or ends the query. */
   QueryInfo in(QueryState next, String nextError) {
     long now = WallClock.nowNs();
     return new QueryInfo(

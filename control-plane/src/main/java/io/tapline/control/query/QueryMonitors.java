@@ -45,7 +45,7 @@ final class QueryMonitors implements PartPlacement {
   private SamplingWatch sampling;
   private boolean stopRequested;
 
-  /** Action that sets the triggers of monitors that start. */
+  /** Action that sets the triggers of a newly started monitor. */
   private Consumer<QueryMonitor> triggers = started -> {};
 
   QueryMonitors(
@@ -58,7 +58,7 @@ final class QueryMonitors implements PartPlacement {
 
   /**
    * Starts the monitors, unless the query has already been asked to stop. Monitors that an earlier
-   * control plane started have already seen packets: they are taken over even then, and asked to
+   * control plane started have already seen packets, so they are taken over even then, and asked to
    * end.
    *
    * @param job progress of the stream job, for {@code SAMPLE auto}
@@ -123,8 +123,8 @@ final class QueryMonitors implements PartPlacement {
   }
 
   /**
-   * Replaces the triggers as {@link QueryMonitor#triggers} does, including those of a later
-   * monitor.
+   * Replaces the triggers as {@link QueryMonitor#triggers} does, including those of monitors that
+   * start later.
    */
   synchronized void triggers(TriggerSet set, Consumer<MonitorStatus.Triggers> responses) {
     triggers = started -> started.triggers(set, responses);
@@ -159,7 +159,7 @@ final class QueryMonitors implements PartPlacement {
     return stopRequested;
   }
 
-  /** Kills monitors that have nothing more to do, unless they end in time. */
+  /** Kills monitors that have nothing more to do, unless they end within {@link #FLUSH_SECONDS}. */
   synchronized void scheduleKill() {
     CompletableFuture.delayedExecutor(FLUSH_SECONDS, TimeUnit.SECONDS).execute(monitor::kill);
   }

@@ -29,8 +29,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Resources of the inventory's network that running queries use: processes and mirror tables; and
- * the network adapter, if switches are under control. Thread-safe.
+ * Tracks the processes and mirror table entries that running queries use in the inventory's
+ * network, and updates the switches if this process controls them. Thread-safe.
  */
 final class QueryPlacements {
   private static final Logger LOG = LoggerFactory.getLogger(QueryPlacements.class);
@@ -139,12 +139,12 @@ final class QueryPlacements {
   }
 
   /**
-   * Makes switches copy queues of a query to another host. {@link #mirror} updates the switches.
+   * Moves the copies of a query's queues to another host. {@link #mirror} updates the switches.
    *
    * @param queues queues that switches copy to one host
    * @param free the hosts that may be used
-   * @return the queues with their new host and marks; empty if nothing changed since no host sees
-   *     both sides of all of them, or switches do not copy all of them
+   * @return the queues with their new host and marks; empty if nothing changed because no host sees
+   *     both sides of every queue, or switches do not copy every queue
    */
   synchronized Optional<List<Queue>> moveCopies(
       String query, List<Queue> queues, Set<String> free) {
@@ -235,7 +235,7 @@ final class QueryPlacements {
   }
 
   /**
-   * Takes a host out of use: each query of its monitor moves to another monitor that does not have
+   * Takes a host out of use: each query on its monitor moves to another monitor that does not run
    * the query yet. Changes nothing if that is impossible. {@link #mirror} updates the switches.
    *
    * @param up the hosts that may be used

@@ -158,7 +158,7 @@ public final class QueryPlanner {
   }
 
   /**
-   * A query that measures queues or all traffic.
+   * The plan of a query that measures queues or all traffic.
    *
    * @param plan the plan with the hosts and marks of the queues that switches copy, or with the
    *     collectors of their traffic
@@ -320,8 +320,8 @@ public final class QueryPlanner {
   }
 
   /**
-   * Hides the reason for a refusal, which may name other tenants' hosts, where the rights require
-   * it.
+   * Hides the reason for a refusal from a caller with limited rights, since it may name other
+   * tenants' hosts.
    */
   private static QueryPlacements.Outcome withoutForeignNames(
       QueryPlacements.Outcome outcome, Rights rights) {
@@ -335,7 +335,7 @@ public final class QueryPlanner {
   }
 
   /**
-   * Compiles a query, and compiles it again if topics of its alerts are missing, so that the error
+   * Compiles a query, and compiles it again if its alert topics are missing, so that the error
    * points at the topic.
    */
   private CompileResult compile(String text, Rights rights, Optional<Source> source)

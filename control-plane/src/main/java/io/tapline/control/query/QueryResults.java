@@ -34,8 +34,8 @@ public final class QueryResults {
   }
 
   /**
-   * Returns the windows written after an entry of the query's stream ({@code ""}: from the
-   * beginning), at most a page of them.
+   * Returns at most a page of the windows written after an entry of the query's stream; {@code ""}
+   * stands for the stream's beginning.
    */
   public List<WindowResult> windowsAfter(String id, String cursor) {
     StreamEntryID start = cursor.isEmpty() ? new StreamEntryID() : new StreamEntryID(cursor);
@@ -110,7 +110,7 @@ public final class QueryResults {
     return totals;
   }
 
-  /** Returns the number of records that the query's job has read, and of the tuples in them. */
+  /** Returns two numbers: the records that the query's job has read, and the tuples in them. */
   public long[] taken(String id) {
     try (Jedis redis = pool.getResource()) {
       List<String> taken = redis.hmget(QueryStore.key(id) + ":totals", "position", "tuples");

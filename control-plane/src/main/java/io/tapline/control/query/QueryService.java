@@ -214,7 +214,7 @@ public final class QueryService implements AutoCloseable {
 
   /**
    * Resumes the queries that an earlier control plane left. REQUIRES: {@link #restorePlaces} was
-   * called, no query was submitted yet, and the registry does not listen.
+   * called, no query has been submitted, and the registry does not listen yet.
    */
   public void resume(List<QueryRecord> left, StateStore store, Source source) {
     state = store;
@@ -327,7 +327,7 @@ public final class QueryService implements AutoCloseable {
       running.remove(query.id());
       drainEvents();
       events.close(query.id());
-      // If it is not written, the next leader records the end.
+      // If the end was not written, the next leader records it.
       if (wasWritten) {
         query.forget();
       }

@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * The state of a query, which only advances. The control plane that resumes a query may repeat what
- * its state began.
+ * The state of a query, which only advances. A control plane that resumes a query may repeat the
+ * work of the query's current state.
  *
  * <pre>
  * SUBMITTED ─▶ STARTING ─▶ PLACED ─▶ MIRRORING ─▶ RUNNING ─▶ FINISHED    the capture or LIMIT ended
@@ -43,7 +43,7 @@ public enum QueryState {
     return Arrays.stream(values()).filter(state -> state.shown() == state).toList();
   }
 
-  /** Returns the state that users see in lower case, as in JSON and Redis. */
+  /** Returns the state that users see, in lower case as in JSON and Redis. */
   public String text() {
     return shown().name().toLowerCase(Locale.ROOT);
   }

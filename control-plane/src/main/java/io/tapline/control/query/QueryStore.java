@@ -34,7 +34,7 @@ import redis.clients.jedis.exceptions.JedisException;
  * may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
  */
 public final class QueryStore implements AutoCloseable {
-  /** Key written to see whether writes work; it expires after a second. */
+  /** Key written to test that writes work; it expires after a second. */
   public static final String PROBE = "tapline:probe";
 
   private static final String QUERIES = "tapline:queries";
@@ -155,7 +155,7 @@ public final class QueryStore implements AutoCloseable {
     return () -> Optional.of(query);
   }
 
-  /** Requests everything but the plan, which is longer than the rest together. */
+  /** Requests everything but the plan, which is larger than all other fields combined. */
   private static Supplier<Optional<QueryInfo>> fromPipeline(String id, Pipeline pipeline) {
     Response<List<String>> response = pipeline.hmget(key(id), FIELDS);
     return () -> {
@@ -214,8 +214,8 @@ public final class QueryStore implements AutoCloseable {
   }
 
   /**
-   * Returns, as a sentence for users, why Redis can't be used; empty if it answers and has the
-   * functions that jobs call. Opens its own connection, since the pool hides the reasons.
+   * Returns a user-facing reason why Redis can't be used; empty if it answers and has the functions
+   * that jobs call. Opens its own connection, since the pool hides the reasons.
    */
   public String silence() {
     try (Jedis own = RedisClients.connect(redis, TIMEOUT_MS)) {

@@ -12,7 +12,7 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
- * Reads queue bursts from the logs of queries' events. Thread-safe. Every call may throw a {@link
+ * Reads queue bursts from queries' event logs. Thread-safe. Every call may throw a {@link
  * redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
  */
 public final class QueueBursts {
@@ -113,8 +113,8 @@ public final class QueueBursts {
   }
 
   /**
-   * Passes the events of a query's latest bursts with their queue, in the order of its log. It may
-   * also pass other events of the log.
+   * Passes the events of a query's latest bursts, each with its queue, in log order. May also pass
+   * other events of the log.
    *
    * @param toNs 0 for no end
    * @return the time from which the bursts between the two times are complete: those that ended

@@ -46,7 +46,7 @@ import redis.clients.jedis.exceptions.JedisException;
 final class RunComponents {
   private static final Logger LOG = LoggerFactory.getLogger(RunComponents.class);
 
-  /** Time for which a job that has received everything may make no progress. */
+  /** Maximum time without progress for a job that has received all its input. */
   private static final long STALL_SECONDS = 60;
 
   private static final long CANCEL_SECONDS = 20;
@@ -114,9 +114,9 @@ final class RunComponents {
   }
 
   /**
-   * Returns the interval of a job's checkpoints. The cost of a checkpoint does not depend on the
-   * job's load: a hundred jobs with one checkpoint per second would take half a core. The interval
-   * grows with the square of the number of queries, which keeps all jobs together below twenty
+   * Returns a job's checkpoint interval. The cost of a checkpoint does not depend on the job's
+   * load: a hundred jobs with one checkpoint per second would take half a core. The interval grows
+   * with the square of the number of queries, which keeps all jobs together below twenty
    * checkpoints a second. With a longer interval, more records are reread after a failure.
    */
   static Duration checkpointInterval(int queries) {

@@ -71,8 +71,8 @@ public final class Services implements AutoCloseable {
   }
 
   /**
-   * Returns the free share of the fullest disk of the brokers, as of the last {@link #faults}; NaN
-   * if no broker reports it.
+   * Returns the free share of the brokers' fullest disk, as of the last {@link #faults}; NaN if no
+   * broker reports it.
    */
   public double kafkaDiskFree() {
     return kafkaDiskFree;

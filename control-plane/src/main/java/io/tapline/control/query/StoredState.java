@@ -30,8 +30,9 @@ record StoredState(QueryState shown, Step step) {
   }
 
   /**
-   * Returns the state. Earlier versions stored a new step before the new state: the query has then
-   * not yet entered it. A query that was ending in an unknown way has failed.
+   * Returns the state. Earlier versions stored a new step before the new state, so a query stored
+   * as STARTING with step RUNNING is still MIRRORING. A query that was ending with an unknown
+   * outcome counts as FAILED.
    */
   QueryState state() {
     if (step == Step.ENDING && !shown.ended()) {

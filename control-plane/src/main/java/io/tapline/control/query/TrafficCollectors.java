@@ -18,8 +18,8 @@ import java.util.function.Function;
 
 /**
  * The collectors of a query that must see all traffic: agents with a tap for each switch that
- * copies to them. Such a tap names only its switch; the inventory names the switch's port to the
- * agent.
+ * copies to them. Such a tap names only its switch; the inventory defines which port of the switch
+ * leads to the agent.
  */
 final class TrafficCollectors {
   static final Traffic NONE = new Traffic(Traffic.Vantage.EDGE, Map.of());

@@ -1,5 +1,5 @@
 /**
- * The life cycle of a query: it is compiled, its topic, job and monitors are started and watched,
- * it ends and is cleaned up. Its results are read from Redis.
+ * The life cycle of a query: compiling it, starting and watching its topic, job and monitors,
+ * ending it, and cleaning up. Also reads queries' results from Redis.
  */
 package io.tapline.control.query;

@@ -18,7 +18,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import javax.net.ssl.SSLContext;
 
-/** Client of a server's REST interface; maps problem responses to errors for users. */
+/** Client of a server's REST interface; maps problem responses to user-facing errors. */
 public final class ApiClient {
   public static final ObjectMapper MAPPER = new ObjectMapper();
   private static final Duration CONNECT = Duration.ofSeconds(5);

@@ -146,8 +146,8 @@ public final class Console implements Terminal {
   }
 
   /**
-   * Flushes everything printed, when a reader may be waiting for it. Does nothing after a failure,
-   * which has already been reported.
+   * Flushes everything printed; called when a reader may be waiting for it. Does nothing after a
+   * failure, which has already been reported.
    */
   public void flush() {
     if (broken) {

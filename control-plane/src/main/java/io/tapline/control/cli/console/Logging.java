@@ -15,7 +15,7 @@ public final class Logging {
     thread.start();
   }
 
-  /** Logs Tapline's events; from level 2, also those of the servers within its process. */
+  /** Enables the logs of Tapline and, from level 2, of the servers within its process. */
   public static void verbose(int level) {
     Configurator.setLevel("io.tapline", Level.DEBUG);
     if (level > 1) {

@@ -65,7 +65,7 @@ public final class TextTable {
   }
 
   /**
-   * Returns the table, each line indented and ended by a line feed. If cutting text is not
+   * Returns the table; every line is indented and ends with a line feed. If cutting text is not
    * sufficient, the last columns are omitted, and a line names them.
    */
   public String render(String indent) {

@@ -90,8 +90,8 @@ final class WatchAlertsCommand implements Callable<Integer> {
   private void print(JsonNode response) {
     for (JsonNode alert : response.path("alerts")) {
       last = alert.path("number").asLong();
-      // After a restart, the server receives the alerts that nodes still have once more, and
-      // numbers them again.
+      // After a restart, the server again receives the alerts that nodes still have, and renumbers
+      // them.
       if (!printed.add(alert.path("id").asText())) {
         continue;
       }

@@ -14,7 +14,9 @@ import picocli.CommandLine.Option;
  * statement that the network between the hosts is trusted.
  */
 public final class ClearOptions {
-  /** The peer of a connection, named as in {@link TlsOptions.Service} if it is listed there. */
+  /**
+   * The peer of a connection; has the same name as in {@link TlsOptions.Service}, if listed there.
+   */
   public enum Service {
     /** Hosts' agents, which connect for leases. */
     AGENTS,

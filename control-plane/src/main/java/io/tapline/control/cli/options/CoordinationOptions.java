@@ -61,8 +61,8 @@ public final class CoordinationOptions {
   }
 
   /**
-   * Verifies the spelling: ZooKeeper compares subjects as strings, and another spelling would match
-   * nothing.
+   * Verifies a subject's spelling: ZooKeeper compares subjects as strings, so another spelling
+   * would match nothing.
    */
   private static void checkSubject(String subject) {
     try {

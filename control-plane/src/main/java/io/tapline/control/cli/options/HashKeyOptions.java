@@ -18,7 +18,7 @@ public final class HashKeyOptions {
   private Path file;
 
   /**
-   * Reads the file; empty if none was given. Warns if it is world-readable.
+   * Reads the file; returns empty if none was given. Warns if it is world-readable.
    *
    * @throws UsageException if its content is invalid
    */

@@ -61,7 +61,7 @@ public record Installation(Path home, Path prefix, List<Path> plugins) {
     return required(monitor());
   }
 
-  /** Returns the agent of this host, which runs its monitor. */
+  /** Returns the native agent, which runs this host's monitor. */
   public Path agent() {
     return programs().resolve("tapline-agent");
   }

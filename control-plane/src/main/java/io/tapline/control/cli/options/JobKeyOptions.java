@@ -23,7 +23,7 @@ final class JobKeyOptions {
   }
 
   /**
-   * Reads the file; empty if none was given. Warns if it is world-readable.
+   * Reads the file; returns empty if none was given. Warns if it is world-readable.
    *
    * @throws UsageException if its content is invalid
    */

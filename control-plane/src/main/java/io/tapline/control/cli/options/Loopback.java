@@ -9,7 +9,7 @@ public final class Loopback {
   private Loopback() {}
 
   /**
-   * Returns true for loopback. Checks only the text, since the resolution of another name may
+   * Returns true for loopback. Checks only the text, since the address of any other name may
    * change.
    */
   public static boolean is(String host) {

@@ -13,9 +13,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import picocli.CommandLine.ExitCode;
 
-/**
- * Turns a monitor's output on standard error with {@code --status json} into messages for users.
- */
+/** Converts a monitor's standard error output ({@code --status json}) to user-facing messages. */
 public final class MonitorMessages {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
@@ -70,7 +68,7 @@ public final class MonitorMessages {
     }
   }
 
-  /** Throws with the monitor's message if it failed. */
+  /** Throws an exception with the monitor's message if the monitor failed. */
   public void requireSuccess(int exitCode) throws InterruptedException {
     reader.join();
     console.progress().finish();

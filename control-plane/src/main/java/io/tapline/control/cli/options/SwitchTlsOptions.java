@@ -21,7 +21,7 @@ public final class SwitchTlsOptions {
           "With --tls openflow: accept a certificate without a datapath ID (subjectAltName URI:tapline:datapath:0x1) for any switch. By default its switch is rejected.")
   private boolean anyDatapath;
 
-  /** Returns the settings of TLS; empty if connections to switches are unencrypted. */
+  /** Returns the TLS settings; empty if connections to switches are unencrypted. */
   public Optional<SwitchTls> tls(TlsOptions own) {
     if (own.of(TlsOptions.Service.OPENFLOW).isEmpty() && (authorities != null || anyDatapath)) {
       throw new UsageException(

@@ -12,7 +12,7 @@ import java.util.Set;
 import javax.net.ssl.SSLContext;
 import picocli.CommandLine.Option;
 
-/** Options for the TLS certificate and authorities of a server. */
+/** Options for a server's TLS certificate and trusted authorities. */
 public final class TlsOptions {
   /** The peer of a connection. */
   public enum Service {

@@ -48,8 +48,8 @@ final class LinkTable {
   }
 
   /**
-   * Adds the lines of a link, an element of the response to {@code GET /api/v1/links}, that were
-   * not added before.
+   * Adds the lines of a link that have not been added yet. The link is an element of the response
+   * to {@code GET /api/v1/links}.
    *
    * @return true if there are any
    */

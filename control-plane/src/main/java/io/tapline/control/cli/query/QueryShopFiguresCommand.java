@@ -23,7 +23,7 @@ import picocli.CommandLine.Option;
     description =
         "Writes Figures 9 to 11 of NetAlytics (Middleware'16, 7.1) from two queries over the web shop of testbed/three_tier.")
 final class QueryShopFiguresCommand implements Callable<Integer> {
-  /** The shop has seven pairs of connected hosts. */
+  /** Maximum number of rows; the shop has only seven pairs of connected hosts. */
   private static final int MAX_ROWS = 100;
 
   @Option(

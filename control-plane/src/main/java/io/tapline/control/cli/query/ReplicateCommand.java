@@ -133,8 +133,8 @@ public final class ReplicateCommand implements Callable<Integer> {
   }
 
   /**
-   * Waits for the end; updates without counts while no windows arrive: without requests there are
-   * none.
+   * Waits for the query's end. While no windows arrive, because there are no requests, updates
+   * without counts.
    */
   private static void await(
       CompletableFuture<Void> end, ReplicaManager manager, AtomicLong heardNs, long quietNs)

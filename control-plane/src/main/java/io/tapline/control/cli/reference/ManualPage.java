@@ -9,7 +9,7 @@ import picocli.codegen.docgen.manpage.ManPageGenerator;
 
 /** The manual page of one command as AsciiDoc: picocli's text, and the footer of its help. */
 final class ManualPage {
-  /** Width of a line, which is not wrapped here: the viewer does that. */
+  /** Line width at which nothing is wrapped; the viewer wraps lines. */
   private static final int COLUMNS = 10_000;
 
   private static final String END = "// end::picocli-generated-full-manpage[]";

@@ -56,7 +56,7 @@ public final class ResultTables {
     return DateTimeFormatter.ofPattern(pattern, Locale.ROOT).withZone(ZoneOffset.UTC);
   }
 
-  /** Returns title, table and completeness, each line ended by a line feed. */
+  /** Returns the title, table and completeness; every line ends with a line feed. */
   String render(WindowResult window) {
     return title(window)
         + "\n"

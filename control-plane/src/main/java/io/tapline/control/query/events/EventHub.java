@@ -21,7 +21,7 @@ import redis.clients.jedis.exceptions.JedisException;
 /**
  * The events of all running queries: each is logged in Redis, then sent to clients, then
  * acknowledged to its agent. A control plane that takes over therefore knows which events clients
- * have seen, and receives those not logged from the agents. Thread-safe; one thread writes.
+ * have seen, and receives the unlogged ones from the agents. Thread-safe; one thread writes.
  *
  * <p>Agents send at most a window of events ahead of their acknowledgements, which bounds the queue
  * here.
@@ -112,7 +112,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
     }
   }
 
-  /** Writes events of no query until real ones arrive or Redis fails; see EventRehearsal. */
+  /** Writes rehearsal events until real ones arrive or Redis fails; see {@link EventRehearsal}. */
   private void rehearse() throws InterruptedException {
     EventLog log = new EventLog(EventRehearsal.QUERY, false);
     Runnable client = () -> log.feed().after(log.feed().last() - 1);

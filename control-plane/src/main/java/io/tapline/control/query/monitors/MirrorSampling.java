@@ -46,6 +46,8 @@ final class MirrorSampling {
   private long lowSinceNs;
 
   /**
+   * Creates the sampling of one query.
+   *
    * @param narrow sends switches the number of zeros; returns false if that is impossible
    * @param mirrored returns true if switches have applied the number last sent
    * @param inherited true if an earlier control plane may have narrowed the switches: they must

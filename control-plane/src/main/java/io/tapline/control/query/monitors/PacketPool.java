@@ -11,8 +11,8 @@ import java.util.List;
  * taken ≤ granted for each part,  Σ granted ≤ N at any time
  * </pre>
  *
- * <p>Hence never more than N are taken, even if parts fail. A part gets half of its even share of
- * the free packets; when none are free and a part refuses packets, the others return their
+ * <p>Hence never more than N packets are taken, even if parts fail. A part gets half of its even
+ * share of the free packets; when none are free and a part refuses packets, the others return their
  * remainder. Packets that a failed part had not reported count as taken. Does no I/O; not
  * thread-safe.
  */
@@ -26,8 +26,8 @@ final class PacketPool {
   /**
    * A grant to a part.
    *
-   * @param packets total that the part may take since the query began; 0 asks the part to return
-   *     its remainder
+   * @param packets total number of packets that the part may take over the query's lifetime; 0 asks
+   *     the part to return its remainder
    */
   record Grant(int part, long packets, long version) {}
 

@@ -22,8 +22,8 @@ public interface PartPlacement {
    * Lets another host measure the queues of a part whose host has disconnected.
    *
    * @param used the hosts of all parts of the query, which are not chosen
-   * @return the queues with the new host, the same for all of them; empty if nothing changed since
-   *     no other host can see both sides of all of them
+   * @return the queues with the new host, the same for all of them; empty if nothing changed
+   *     because no other host can see both sides of every queue
    */
   Optional<List<Queue>> moveQueues(List<Queue> queues, Set<String> used);
 

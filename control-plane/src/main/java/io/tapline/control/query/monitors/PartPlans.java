@@ -66,7 +66,7 @@ public final class PartPlans {
   /**
    * Returns the queues that each host measures, named as in its taps.
    *
-   * @param taps places of the monitor's taps, by host
+   * @param taps locations of the monitors' taps, by host
    */
   static Map<String, List<Queue>> byHost(
       List<Queue> all, SortedMap<String, List<String>> taps, PortNames ports) {

@@ -31,8 +31,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A part is reassigned with a higher epoch: to the same host if that has restarted, or to
  * another that can see the same packets if its host is gone. If no host can take over a part, the
- * query waits for the part's host, and fails with an error that names the host after its grace
- * period. Thread-safe.
+ * query waits for the part's host for a grace period, and then fails with an error that names the
+ * host. Thread-safe.
  */
 public final class RemoteMonitors implements QueryMonitor {
   private static final Logger LOG = LoggerFactory.getLogger(RemoteMonitors.class);

@@ -27,6 +27,8 @@ public final class RemotePart {
   private OptionalLong endsAtNs;
 
   /**
+   * Creates a part.
+   *
    * @param endsAtNs end of a LIMIT's time, if it has begun
    */
   RemotePart(Plan plan, OptionalLong endsAtNs) {

@@ -84,8 +84,8 @@ final class SharedLimit {
   }
 
   /**
-   * Records the grants; returns false if that fails: they are not sent, and parts that need them
-   * ask again.
+   * Records the grants. Returns false if that fails; the grants are then not sent, and parts that
+   * need them ask again.
    */
   private boolean kept() {
     try {

@@ -88,6 +88,8 @@ final class SamplingController {
   private double secondsSince;
 
   /**
+   * Creates a controller.
+   *
    * @param maxRate highest rate that the query allows
    * @param targetLagSeconds lag that is tolerated
    */

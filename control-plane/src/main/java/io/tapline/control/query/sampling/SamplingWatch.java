@@ -51,6 +51,8 @@ public final class SamplingWatch implements AutoCloseable {
   }
 
   /**
+   * Creates a watch that {@link #start} starts.
+   *
    * @param maxRate highest rate that the query allows
    * @param limit receives each new rate, beginning with {@code maxRate}; returns the rate in force,
    *     which may be lower for a while

@@ -5,8 +5,8 @@ import java.util.Deque;
 
 /**
  * Remembers when a topic's records were written and at which sampling rate. This gives the weights
- * of unread records: a monitor also cuts batches by time, so at a low rate a record contains
- * little.
+ * of unread records: a monitor also closes batches on a timer, so at a low rate a record contains
+ * few tuples.
  *
  * <pre>
  *   measured   0 s        1 s        2 s        3 s

@@ -10,7 +10,7 @@ import org.apache.flink.api.common.JobID;
 
 /** A Flink cluster that runs queries' jobs. Thread-safe. */
 public interface JobCluster extends AutoCloseable {
-  /** Starts a plan's job; returns when the cluster has it. */
+  /** Starts a plan's job; returns when the cluster has accepted it. */
   void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id) throws IOException;
 
   /**
@@ -24,7 +24,7 @@ public interface JobCluster extends AutoCloseable {
 
   /** A job that is ready to be submitted. */
   interface Submission {
-    /** Returns when the cluster has the job. */
+    /** Submits the job; returns when the cluster has accepted it. */
     void submit() throws IOException;
   }
 
@@ -52,8 +52,8 @@ public interface JobCluster extends AutoCloseable {
   void cancel(JobID id);
 
   /**
-   * Returns a sentence for users about the problem that keeps a job from working at the moment;
-   * empty if none is known.
+   * Returns a user-facing description of the problem that currently keeps a job from working; empty
+   * if none is known.
    */
   default String hindrance(JobID id) {
     return "";

@@ -8,9 +8,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.apache.flink.api.common.JobID;
 
-/**
- * The Flink clusters that run queries' jobs, each close to some hosts; at least one. Thread-safe.
- */
+/** One or more Flink clusters that run queries' jobs, each close to some hosts. Thread-safe. */
 public final class JobClusters implements AutoCloseable {
   private final List<JobCluster> clusters;
 
@@ -58,7 +56,7 @@ public final class JobClusters implements AutoCloseable {
     clusters.stream().filter(cluster -> !cluster.endsWithProcess()).forEach(JobCluster::close);
   }
 
-  /** The cluster that an earlier process's plan names and that is no longer configured. */
+  /** A cluster that an earlier process's plan names and that is no longer configured. */
   private record UnknownCluster(String address) implements JobCluster {
     @Override
     public void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id)

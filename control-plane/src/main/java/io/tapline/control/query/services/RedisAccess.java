@@ -18,10 +18,10 @@ import redis.clients.jedis.exceptions.JedisAccessControlException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * The users of queries' jobs in Redis, and the functions that they call. If Redis restarts without
- * them, both are created again within a second or two. Thread-safe.
+ * Manages the Redis users of queries' jobs and the functions that the jobs call. If Redis restarts
+ * without them, both are created again within a second or two. Thread-safe.
  *
- * <p>If the control plane itself has no login there is nothing to do: jobs have none either, and
+ * <p>If the control plane itself has no login, there is nothing to do: jobs have none either, and
  * load the functions themselves.
  */
 public final class RedisAccess implements AutoCloseable {

@@ -54,7 +54,7 @@ public final class StreamSites implements AutoCloseable {
 
   /**
    * Chooses the services for a plan's stream: those close to its monitors. Chooses none without a
-   * network, or if services don't answer, on which the query will then fail.
+   * network, or if services don't answer; the query will then fail because of them.
    */
   public Stream choose(Plan plan) {
     if (network.isEmpty()) {

@@ -28,7 +28,8 @@ public final class TopicKeeper implements AutoCloseable {
   private static final long GONE = -1;
 
   /**
-   * The number of records of a foreign topic, and the time at which the last change was noticed.
+   * The number of records in another server's topic, and the time at which its last change was
+   * observed.
    */
   private record Rest(long written, long sinceNs) {}
 

@@ -45,8 +45,8 @@ public final class TopicRights {
   private static final ScramMechanism SCRAM = ScramMechanism.SCRAM_SHA_256;
 
   /**
-   * Number of SCRAM iterations. This is the minimum that Kafka accepts: passwords are random, and
-   * every connection costs the iterations.
+   * Number of SCRAM iterations. This is the minimum that Kafka accepts: passwords are random, so
+   * more iterations would only slow down connections.
    */
   private static final int ITERATIONS = 4096;
 
@@ -171,8 +171,8 @@ public final class TopicRights {
   }
 
   /**
-   * Returns the query topics on which a user has an ACL or whose job is a user, including topics
-   * that do not exist.
+   * Returns the query topics on which a user has an ACL or whose job has a Kafka user, including
+   * topics that do not exist.
    */
   Set<String> topics() throws PipelineException {
     Set<String> topics = new TreeSet<>();

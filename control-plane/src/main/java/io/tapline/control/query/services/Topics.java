@@ -92,7 +92,7 @@ public final class Topics implements AutoCloseable {
   /**
    * A topic to be created.
    *
-   * @param live true if writes to it have no end
+   * @param live true if its query has no end
    * @param leaders broker that leads each partition; empty if Kafka may choose
    * @param users users that may write to the topic, and the rights of its reader
    */
@@ -135,7 +135,7 @@ public final class Topics implements AutoCloseable {
     return new NewTopic(wanted.topic(), assignment);
   }
 
-  /** Returns the leader and its successors. */
+  /** Returns a partition's replicas: the leader, and the brokers that follow it. */
   private static List<Integer> replicas(List<Integer> brokers, int leader, int count) {
     int first = brokers.indexOf(leader);
     return IntStream.range(first, first + count)

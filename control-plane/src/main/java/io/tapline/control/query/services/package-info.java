@@ -1,5 +1,5 @@
 /**
- * The services that a query runs on: topics in Kafka with their rights, job clusters, users in
- * Redis; the placement of a job and its topic, and the health of the services.
+ * The services that a query runs on: Kafka topics with their ACLs, job clusters and Redis users.
+ * Also places jobs and topics, and checks the services' health.
  */
 package io.tapline.control.query.services;
