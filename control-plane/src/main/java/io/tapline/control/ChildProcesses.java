@@ -16,12 +16,12 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>Linux sends the parent-death signal when the <em>thread</em> that started the child ends, so
  * one thread that lives as long as the JVM starts them all. If the JVM dies before the child has
- * requested that signal, the child notices that its parent has changed and exits. Each child has
+ * requested that signal, the child detects that its parent has changed and exits. Each child has
  * its own session: Ctrl-C at a terminal reaches only the JVM, which ends its children in an orderly
  * way.
  */
 public final class ChildProcesses {
-  /** $1 is the expected parent process, the rest is the command. */
+  /** A shell script; $1 is the expected parent process, and the rest is the command. */
   private static final String CHECKED = "[ \"$PPID\" = \"$1\" ] || exit 125; shift; exec \"$@\"";
 
   private static final ExecutorService STARTER =

@@ -37,7 +37,7 @@ public record HashKeys(HashKey flows, HashKey texts) {
   /**
    * Reads a file with one key for both purposes, or one for flows and one for strings.
    *
-   * @throws IOException with a sentence for users, without the file's contents
+   * @throws IOException with a user-facing message, without the file's contents
    */
   public static HashKeys read(Path file) throws IOException {
     List<String> words = words(file);

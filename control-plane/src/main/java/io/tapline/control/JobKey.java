@@ -40,7 +40,7 @@ public final class JobKey {
   /**
    * Reads a file whose first line is the secret.
    *
-   * @throws IOException with a sentence for users, without the file's contents
+   * @throws IOException with a user-facing message, without the file's contents
    */
   public static JobKey read(Path file) throws IOException {
     String line;

@@ -7,7 +7,8 @@ public final class PipelineException extends Exception {
   /** The party at fault. */
   public enum Kind {
     /**
-     * The user's request can't be fulfilled: a file is not a capture, an interface does not exist.
+     * The user's request can't be fulfilled; for example, a file is not a capture, or an interface
+     * does not exist.
      */
     USER,
     /** The host lacks something: memory, disk, permission, a program, a reachable server. */

@@ -12,7 +12,7 @@ import java.util.HexFormat;
 /**
  * The rights of a token's holder. The secret is not stored: its 256 random bits need no slow hash.
  *
- * @param name name for users; empty for none
+ * @param name user-facing name; empty for none
  * @param sha256 hash of the secret, 64 hexadecimal digits
  * @param expires time from which the token is refused; null for never
  * @param quota quota of the token's tenant
@@ -43,7 +43,7 @@ public record Token(
     }
   }
 
-  /** Returns the ID for users and logs, a prefix of the hash. */
+  /** Returns the ID that users and logs see, a prefix of the hash. */
   public String id() {
     return sha256.substring(0, ID_DIGITS);
   }

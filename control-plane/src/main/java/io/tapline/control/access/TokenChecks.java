@@ -8,6 +8,8 @@ public final class TokenChecks {
   private final Optional<TokenFile> tokens;
 
   /**
+   * Creates checks against these tokens.
+   *
    * @param tokens the server's tokens; empty if the server needs none and permits everything
    */
   public TokenChecks(Optional<TokenFile> tokens) {

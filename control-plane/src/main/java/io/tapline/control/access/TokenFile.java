@@ -56,7 +56,7 @@ public final class TokenFile {
   }
 
   private void load() throws IOException {
-    // The version is read before the text, so the next check notices a change between the two.
+    // The version is read before the text, so the next check detects a change between the two.
     Version now = Version.of(path);
     tokens = Tokens.read(Files.readString(path));
     read = now;

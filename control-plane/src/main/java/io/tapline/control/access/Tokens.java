@@ -22,7 +22,7 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * The tokens of a file.
+ * The tokens in a file.
  *
  * <pre>
  * tokens:

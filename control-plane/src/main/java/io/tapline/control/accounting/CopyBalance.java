@@ -33,15 +33,15 @@ import java.util.Optional;
 final class CopyBalance {
   static final long FLOW_SETTLES_NS = 3_000_000_000L;
 
-  /** Longer than it takes a packet to get from a switch to its monitor's counters. */
+  /** A time longer than a packet takes to get from a switch to its monitor's counters. */
   static final long ON_ITS_WAY_NS = 2_000_000_000L;
 
-  /** Longer than a switch usually takes to count a packet. */
+  /** A time longer than a switch usually takes to count a packet. */
   static final long COUNTERS_LAG_NS = 2_000_000_000L;
 
   /**
-   * Longer than switches were observed to take to count a packet: Open vSwitch takes up to its
-   * setting {@code max-revalidator}. A packet that is counted after such a pause is reported as
+   * A time longer than switches were observed to take to count a packet: Open vSwitch takes up to
+   * its setting {@code max-revalidator}. A packet that is counted after such a pause is reported as
    * lost.
    */
   static final long PAUSE_NS = 10_000_000_000L;

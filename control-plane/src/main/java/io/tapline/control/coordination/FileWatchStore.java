@@ -43,8 +43,8 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
   /**
    * Opens the file, or creates it.
    *
-   * @throws IOException with a sentence for users if the file can't be read or written, is not a
-   *     file of watches, or is in use by another server
+   * @throws IOException with a user-facing message if the file can't be read or written, is not a
+   *     watch file, or is in use by another server
    */
   public FileWatchStore(Path file) throws IOException {
     this.file = file;

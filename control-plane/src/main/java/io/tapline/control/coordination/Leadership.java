@@ -69,7 +69,7 @@ public final class Leadership implements AutoCloseable {
    * @param session session timeout, after which leadership is lost
    * @param tls TLS files; none for a connection without TLS
    * @param creators subjects of the certificates that may create nodes next to {@code /tapline}
-   *     once this control plane leads; if empty, every client that ZooKeeper admits may
+   *     once this control plane leads; if empty, every client that ZooKeeper admits may create them
    */
   public static Leadership connect(
       String servers, Duration session, TlsFiles tls, List<String> creators)

@@ -30,7 +30,7 @@ final class NodeRights implements ACLProvider {
    *
    * @param certified true if the connection has a certificate
    * @param creators subjects that may create nodes next to {@code /tapline}; if empty, every client
-   *     that ZooKeeper admits may
+   *     that ZooKeeper admits may create them
    */
   NodeRights(boolean certified, List<String> creators) {
     this.own = certified ? Ids.CREATOR_ALL_ACL : Ids.OPEN_ACL_UNSAFE;
@@ -91,7 +91,7 @@ final class NodeRights implements ACLProvider {
     }
   }
 
-  /** Converts a failure to an exception whose message is a sentence for users. */
+  /** Converts a failure to an exception with a user-facing message. */
   static IOException fault(Exception e) {
     return e instanceof KeeperException.NoAuthException refused
         ? new IOException(

@@ -15,8 +15,8 @@ import org.apache.zookeeper.KeeperException;
 
 /**
  * Stores records of queries and watches in ZooKeeper for the control plane of one term. Each write
- * also checks that no later term has begun, so a control plane that has been deposed without
- * noticing can't change anything. Thread-safe.
+ * also checks that no later term has begun, so a control plane that does not know yet that it has
+ * been deposed can't change anything. Thread-safe.
  */
 public final class ZooKeeperStateStore implements StateStore {
   static final String QUERIES = "/queries";

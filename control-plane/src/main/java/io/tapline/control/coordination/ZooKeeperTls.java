@@ -11,9 +11,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A client's TLS settings for ZooKeeper. ZooKeeper's library reads certificate and key from one
- * file, again for each session. This class creates the file, readable only by this user, and
- * deletes it in {@link #close}. Thread-safe.
+ * A client's TLS settings for ZooKeeper. ZooKeeper's library reads the certificate and the key from
+ * one file, which it rereads for each session. This class creates the file, readable only by this
+ * user, and deletes it in {@link #close}. Thread-safe.
  */
 final class ZooKeeperTls implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ZooKeeperTls.class);

@@ -36,7 +36,7 @@ public record FlowKey(String srcIp, int srcPort, String dstIp, int dstPort) {
         .formatted(srcIp, srcPort, dstIp, dstPort);
   }
 
-  /** Returns the flow in the notation for users. */
+  /** Returns the flow in user-facing notation. */
   public String text() {
     return srcIp + ":" + srcPort + " > " + dstIp + ":" + dstPort;
   }

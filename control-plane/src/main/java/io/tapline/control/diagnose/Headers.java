@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 
-/** Queries the nodes for one diagnosis, all at one point in time and over one span of time. */
+/** Queries the nodes for one diagnosis, all at one point in time and over one time span. */
 final class Headers {
   /** Filter that selects TCP segments with data. */
   static final String DATA = "protocol == TCP && payload_bytes > 0";
@@ -21,7 +21,7 @@ final class Headers {
   private final TreeSet<String> cut = new TreeSet<>();
 
   /**
-   * Creates the queries over a span of time.
+   * Creates the queries over a time span.
    *
    * @param toNs 0 for no end
    */
@@ -48,7 +48,7 @@ final class Headers {
   }
 
   /**
-   * Returns segments in order of time.
+   * Returns segments in time order.
    *
    * @param stored name of a filter stored on the nodes; empty for none
    */

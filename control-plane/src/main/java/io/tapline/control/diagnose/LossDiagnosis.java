@@ -36,7 +36,7 @@ final class LossDiagnosis {
   /**
    * Creates a diagnosis of the state at one point in time.
    *
-   * @param stored the nodes' filter of retransmissions
+   * @param stored the nodes' filter for retransmissions
    */
   LossDiagnosis(Headers headers, String stored) {
     this.headers = headers;

@@ -32,8 +32,8 @@ record LossEvent(FlowKey flow, List<Integer> path, int hop, boolean queued, long
    * Returns the losses of one flow. The retransmission of a segment that had arrived does not
    * indicate a loss.
    *
-   * @param segments all segments of the flow, in order of time
-   * @param repeats the retransmissions among these segments, in order of time
+   * @param segments all segments of the flow, in time order
+   * @param repeats the retransmissions among these segments, in time order
    */
   static List<LossEvent> of(List<Segment> segments, List<Segment> repeats) {
     Set<List<Long>> retransmissions = new HashSet<>();

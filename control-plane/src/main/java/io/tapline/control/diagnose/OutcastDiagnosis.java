@@ -36,7 +36,7 @@ final class OutcastDiagnosis {
   /**
    * Creates a diagnosis of the traffic to one host in one span.
    *
-   * @param stored the nodes' filter of retransmissions; null if the nodes don't track
+   * @param stored the nodes' filter for retransmissions; null if the nodes don't track
    *     retransmissions
    */
   OutcastDiagnosis(

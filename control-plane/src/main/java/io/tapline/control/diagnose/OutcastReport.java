@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The shares of the path to a host that the host's flows get.
+ * The flows to a host, and their shares of the path.
  *
  * @param nodes nodes whose headers were used
  * @param missing nodes that sent no headers, with the reason
@@ -26,8 +26,8 @@ public record OutcastReport(
   /**
    * The state of the flows at the end of a window of event time.
    *
-   * @param ratio mean segments per flow so far: of the flows over the fewest switches, divided by
-   *     the largest mean of all groups
+   * @param ratio mean segments per flow so far over the fewest switches, divided by the largest
+   *     such mean for any number of switches
    * @param leastToMost smallest number of segments per flow so far, divided by the largest
    */
   public record Step(long endNs, double ratio, double leastToMost) {}

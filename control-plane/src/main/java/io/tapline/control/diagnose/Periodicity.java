@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.TreeSet;
 
 /**
- * Detects events at regular intervals, by the mean and standard deviation of the differences
+ * Detects events at regular intervals from the mean and standard deviation of the differences
  * between time buckets (Confluo, Figure 2).
  *
  * @param episodes number of buckets with events, adjacent ones merged

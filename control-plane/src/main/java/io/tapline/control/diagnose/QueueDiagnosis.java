@@ -30,7 +30,7 @@ public final class QueueDiagnosis {
   /**
    * Creates a diagnosis without events.
    *
-   * @param queue name of the queue for users
+   * @param queue user-facing name of the queue
    * @param toNs 0 for no end
    */
   public QueueDiagnosis(String queue, long fromNs, long toNs) {
@@ -74,7 +74,7 @@ public final class QueueDiagnosis {
     return fields.path("begin_ns").asLong() + fields.path("duration_ns").asLong();
   }
 
-  /** Notes that bursts that ended before a time may be missing. */
+  /** Records that bursts that ended before a time may be missing. */
   public void completeSince(long timeNs) {
     completeSinceNs = Math.max(completeSinceNs, timeNs);
   }

@@ -8,7 +8,7 @@ import java.util.stream.Stream;
 
 /** Reads a burst from the events of the parser {@code queue_burst}. */
 final class QueueEvents {
-  /** Minimum share of the queue at which a flow is one of its main culprits, not a victim. */
+  /** Minimum share of the queue for a flow to count as a main culprit, not a victim. */
   static final double CULPRIT_SHARE = 0.05;
 
   /** Maximum number of culprits and of victims in a report of a burst. */

@@ -8,13 +8,13 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Finds switches that may have lost packets without a queue. All victims passed such a switch, and
- * too few other flows passed it without loss to exclude it.
+ * Finds switches that may have lost packets without a queue. All victims traversed such a switch,
+ * and too few other flows traversed it without loss to exclude it.
  */
 final class Suspects {
   /**
-   * Number of losses expected of a switch's unharmed flows, at the victims' loss rate, that clears
-   * the switch.
+   * Expected number of losses among a switch's unharmed flows, at the victims' loss rate, that
+   * clears the switch.
    */
   private static final double EXPECTED_LOSSES = 4;
 
@@ -43,7 +43,7 @@ final class Suspects {
     return left.isEmpty() ? List.copyOf(common) : left;
   }
 
-  /** Returns the number of segments that passed the switch and whose flows have no losses. */
+  /** Returns the number of segments that traversed the switch and whose flows have no losses. */
   private double unharmed(int switchId) throws DrillException {
     double sum = 0;
     String filter = Headers.DATA + " && path contains " + switchId;

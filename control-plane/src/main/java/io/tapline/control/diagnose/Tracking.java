@@ -46,7 +46,7 @@ public final class Tracking {
             List.of()));
   }
 
-  /** Returns the stored filter of retransmissions; null if they are not tracked. */
+  /** Returns the stored filter for retransmissions; null if they are not tracked. */
   String filter() {
     String name = find();
     return name == null ? null : name + "_filter";

@@ -55,7 +55,7 @@ public record EmbeddedOptions(
     HashKeys hashKeys,
     JobKey jobKey,
     int maxQueries) {
-  /** Sufficient for a command's queries and for tests. */
+  /** Maximum number of concurrent queries, sufficient for a command and for tests. */
   public static final int FEW_QUERIES = 12;
 
   /** Returns these options with different keys. */

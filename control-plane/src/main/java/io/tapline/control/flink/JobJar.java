@@ -30,7 +30,7 @@ import java.util.zip.ZipFile;
 public final class JobJar {
   private static final String SERVICES = "META-INF/services/";
 
-  /** One class of each module that the job uses. */
+  /** One class from each module that the job uses. */
   private static final List<Class<?>> USED =
       List.of(
           QueryJob.class,
@@ -102,7 +102,7 @@ public final class JobJar {
     }
   }
 
-  /** Adds a file: the first of several files of one name wins; lists of services are joined. */
+  /** Adds a file. The first of several files with the same name wins; service lists are joined. */
   private static void add(String name, byte[] content, Map<String, byte[]> entries) {
     if (name.startsWith(SERVICES)) {
       entries.merge(name, content, JobJar::lines);

@@ -226,7 +226,8 @@ final class Agent {
   }
 
   /**
-   * Sends triggers, unless the agent's version lacks the command: it then tests those of the plan.
+   * Sends triggers, unless the agent's version lacks the command; such an agent tests the plan's
+   * triggers.
    */
   private void sendTriggers(List<TriggersCommand> commands) {
     if (hello.getChangesTriggers()) {

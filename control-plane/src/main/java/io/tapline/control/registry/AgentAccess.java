@@ -57,7 +57,7 @@ public final class AgentAccess implements ServerInterceptor {
    * @param tls this host's certificate, and the authorities that sign agents' certificates; without
    *     authorities, no certificate is required
    * @param tokenFile file with one token per line; null if no token is required
-   * @throws IOException with a sentence for users
+   * @throws IOException with a user-facing message
    */
   public static AgentAccess tls(TlsFiles tls, Path tokenFile) throws IOException {
     // Throws if something is wrong with the files.

@@ -314,10 +314,10 @@ public final class AgentRegistry implements Assignments, RouteObserver, AutoClos
   private final class IncomingStream implements StreamObserver<AgentMessage> {
     private final LeaseStream stream;
 
-    /** Null if none is required. */
+    /** The agent's certificate; null if none is required. */
     private final AgentCertificate certificate;
 
-    /** Null before the agent's hello, and after a refusal. */
+    /** The stream's agent; null before its hello, and after a refusal. */
     private Agent agent;
 
     IncomingStream(LeaseStream stream, AgentCertificate certificate) {
@@ -326,8 +326,8 @@ public final class AgentRegistry implements Assignments, RouteObserver, AutoClos
     }
 
     /**
-     * Blocks until the message is handled, unless it contains events. This limits the reading of a
-     * flooding agent to the rate at which its messages are handled.
+     * Blocks until the message is handled, unless it contains events. Messages from a flooding
+     * agent are therefore read only as fast as they are handled.
      */
     @Override
     public void onNext(AgentMessage message) {

@@ -14,7 +14,7 @@ final class RouteRollout {
   private volatile Set<String> switches = Set.of();
   private RouteVersion routes;
 
-  /** Null if the latest version is confirmed. */
+  /** Action to run when the latest version is confirmed; null afterwards. */
   private Runnable confirmed;
 
   /**

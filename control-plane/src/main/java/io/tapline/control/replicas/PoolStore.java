@@ -36,7 +36,7 @@ final class PoolStore {
     }
   }
 
-  /** Replaces all places atomically. */
+  /** Replaces all page locations atomically. */
   void write(Map<String, List<String>> places) {
     try (Jedis redis = RedisClients.connect(endpoint)) {
       Transaction all = redis.multi();

@@ -19,9 +19,9 @@ import redis.clients.jedis.exceptions.JedisException;
 /**
  * Brings a pool to the state that its {@link Updater} wants, window by window.
  *
- * <p>Order: a server gets requests once it runs and has the pages, and is stopped once it no longer
- * gets any. A change that fails is reported and leaves the pool unchanged; it is retried with a
- * later window. Thread-safe.
+ * <p>A server gets requests only once it runs and has the pages, and is stopped only once it no
+ * longer gets any. A change that fails is reported and leaves the pool unchanged; it is retried
+ * with a later window. Thread-safe.
  */
 public final class ReplicaManager implements AutoCloseable {
   private static final double NS_PER_S = 1e9;
@@ -84,7 +84,8 @@ public final class ReplicaManager implements AutoCloseable {
   }
 
   /**
-   * Handles a window of the ranking; ignores a window without rows, which does not show requests.
+   * Handles a window of the ranking; ignores a window without rows, which says nothing about
+   * request rates.
    */
   public synchronized void look(WindowResult window) {
     if (window.rows().isEmpty()) {
@@ -215,7 +216,7 @@ public final class ReplicaManager implements AutoCloseable {
     return String.format(Locale.ROOT, pattern, values);
   }
 
-  /** Returns to the first server alone. */
+  /** Reduces the pool to its first server. */
   @Override
   public synchronized void close() {
     try {

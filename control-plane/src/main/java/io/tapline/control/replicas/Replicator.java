@@ -15,8 +15,8 @@ import java.util.regex.Pattern;
 
 /**
  * Copies pages from server to server: GET from the first, PUT to the other, and GET from there to
- * verify the copy. URLs come from traffic, so only those are copied that are a plain path and that
- * the first server serves with a length of at most {@link #MAX_BYTES}.
+ * verify the copy. URLs come from traffic, so a page is copied only if its URL is a plain path and
+ * the first server serves it with a length of at most {@link #MAX_BYTES}.
  */
 final class Replicator {
   static final long MAX_BYTES = 1L << 30;

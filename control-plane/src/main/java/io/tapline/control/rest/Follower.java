@@ -9,7 +9,7 @@ import java.util.Optional;
 
 /**
  * Forwards requests to the leading control plane if this one does not lead, except those that any
- * server can answer: reads of the results' store, and operators' requests to each server.
+ * server can answer: reads from the result store, and operators' requests to each server.
  */
 final class Follower {
   private static final List<String> OWN =

@@ -11,8 +11,8 @@ import org.eclipse.jetty.server.handler.ErrorHandler;
 import org.eclipse.jetty.util.Callback;
 
 /**
- * Responds with a problem document to requests that the HTTP server rejects before routing:
- * malformed requests, endless headers.
+ * Responds with a problem document to requests that the HTTP server rejects before routing, such as
+ * malformed requests and endless headers.
  */
 final class JettyErrors extends ErrorHandler {
   @Override

@@ -17,7 +17,7 @@ final class JettySettings {
   private static final int MIN_THREADS = 4;
   private static final int MAX_CONNECTIONS = 2048;
 
-  /** Time that running requests get when the server closes. */
+  /** Time that running requests have to finish when the server closes. */
   private static final long STOP_MS = 3000;
 
   private JettySettings() {}

@@ -8,8 +8,8 @@ public interface Leader {
   Leader ALONE = Optional::empty;
 
   /**
-   * Returns the URL of another leader (an empty string if none is known); empty if this control
-   * plane leads.
+   * Returns {@code Optional.empty()} if this control plane leads; otherwise, the URL of the leader,
+   * or an empty string if none is known.
    */
   Optional<String> elsewhere();
 }

@@ -11,7 +11,7 @@ import java.util.Optional;
  * @param bind address to bind to
  * @param port TCP port; 0 for any free one, which {@link RestServer#port} then returns
  * @param leader reports which control plane leads
- * @param tokens tokens of the clients; empty: this process's user and root may do everything
+ * @param tokens tokens of the clients; if empty, this process's user and root may do everything
  * @param proxies proxies that are trusted to name their clients
  * @param tls empty for plain HTTP
  * @param names names of this host that requests may use in addition to its address
@@ -58,7 +58,7 @@ public record RestOptions(
     return new RestOptions(bind, port, newLeader, tokens, proxies, tls, names, maxStreams);
   }
 
-  /** Returns these options for holders of these tokens. */
+  /** Returns these options with this token file. */
   public RestOptions with(TokenFile knownFile) {
     return new RestOptions(
         bind, port, leader, Optional.of(knownFile), proxies, tls, names, maxStreams);
@@ -80,7 +80,7 @@ public record RestOptions(
         bind, port, leader, tokens, proxies, Optional.of(files), names, maxStreams);
   }
 
-  /** Returns these options with more names of the host. */
+  /** Returns these options with additional host names. */
   public RestOptions named(List<String> others) {
     return new RestOptions(
         bind, port, leader, tokens, proxies, tls, List.copyOf(others), maxStreams);

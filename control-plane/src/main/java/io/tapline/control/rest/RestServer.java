@@ -140,7 +140,7 @@ public final class RestServer implements AutoCloseable {
     }
   }
 
-  /** Returns null for plain HTTP. */
+  /** Returns the TLS context; null for plain HTTP. */
   private static SSLContext tls(RestOptions options) throws PipelineException {
     try {
       return options.tls().isPresent() ? options.tls().get().context() : null;

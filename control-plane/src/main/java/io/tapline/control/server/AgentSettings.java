@@ -14,7 +14,7 @@ import java.time.Duration;
  *
  * @param address address on which the registry listens for agents
  * @param access credentials that agents must present
- * @param grace how long assignments wait for a disconnected agent to return
+ * @param grace time that assignments wait for a disconnected agent to return
  */
 public record AgentSettings(InetSocketAddress address, AgentAccess access, Duration grace) {
   /** Returns the registry of agents, which does not listen yet. */

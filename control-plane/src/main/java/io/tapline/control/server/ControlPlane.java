@@ -26,7 +26,7 @@ public final class ControlPlane {
   private final ServerSettings settings;
   private final Terminal terminal;
 
-  /** Creates a control plane, which reports to the terminal and is stopped there. */
+  /** Creates a control plane that reports to the terminal and is stopped from there. */
   public ControlPlane(ServerSettings settings, Terminal terminal) {
     this.settings = settings;
     this.terminal = terminal;
@@ -68,7 +68,7 @@ public final class ControlPlane {
         terminal.hint("stopping");
         // Watches continue under the next server.
         drill.watches().runInMonitors(null);
-        // Queries stop before agents lose their leases: their monitors can still send their data.
+        // Queries stop before agents lose their leases, so that monitors can still send their data.
         session.queries().stopAll();
       }
     }

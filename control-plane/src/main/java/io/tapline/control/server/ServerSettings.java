@@ -50,7 +50,7 @@ public record ServerSettings(
     /**
      * Verifies that connections to the nodes are allowed.
      *
-     * @throws IllegalArgumentException with a sentence for users
+     * @throws IllegalArgumentException with a user-facing message
      */
     public Nodes {
       access.check(known);

@@ -15,7 +15,9 @@ final class Bridges {
   private static final String DPDK =
       "--no-huge --legacy-mem --no-pci --no-telemetry -m %d --file-prefix=%s";
 
-  /** Memory for DPDK's pool of 262,144 packet buffers, which all ports share, and some spare. */
+  /**
+   * Memory for DPDK's pool of 262,144 packet buffers, which all ports share, plus some headroom.
+   */
   private static final int DPDK_MIB = 1024;
 
   private static final String LINK = "@rate";
@@ -71,8 +73,8 @@ final class Bridges {
   }
 
   /**
-   * Returns the ports with a rate, and the name of each one's rate. Open vSwitch has to set the
-   * rates, since it removes other queue disciplines.
+   * Returns rate names by port, for the ports that have a rate. Open vSwitch has to set the rates,
+   * since it removes other queue disciplines.
    */
   private Map<String, String> limited() {
     Map<String, String> ports = new HashMap<>();

@@ -4,8 +4,8 @@ package io.tapline.control.testbed;
  * A namespace that receives the copies of every switch, each on a separate interface.
  *
  * @param mirrorMbit rate of the switches' ports to the collector; 0 for no limit
- * @param queueUs time in microseconds for which the full queue of such a port delays a copy; longer
- *     if 8 kB take longer, which is the minimum length of a queue
+ * @param queueUs time in microseconds for which a full queue of such a port delays a copy; longer
+ *     if the minimum queue length, 8 kB, takes longer
  */
 public record Collector(int mirrorMbit, int queueUs) {
   /** Name of the collector's agent. */

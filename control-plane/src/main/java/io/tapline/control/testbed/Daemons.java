@@ -18,9 +18,9 @@ final class Daemons {
   static final String WITH_DPDK = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk";
 
   /**
-   * Priority of the switches. They share the processors with all other programs; without priority,
-   * a packet waits in a switch for milliseconds while other programs run. Switches have this
-   * priority even if the testbed is started from a batch job.
+   * Command prefix that sets the switches' priority. Switches share the processors with all other
+   * programs; without priority, a packet waits in a switch for milliseconds while other programs
+   * run. They have this priority even if the testbed is started from a batch job.
    */
   private static final List<String> BEFORE_OTHERS =
       List.of("chrt", "--other", "0", "nice", "-n", "-20");

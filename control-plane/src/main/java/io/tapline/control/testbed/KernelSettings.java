@@ -48,7 +48,7 @@ final class KernelSettings {
     }
   }
 
-  /** Raises the values that are smaller. */
+  /** Raises the values that are too small. */
   static void raise(Map<String, String> previousSettings) {
     previousSettings.forEach(
         (file, value) -> {

@@ -11,9 +11,9 @@ import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The testbed's processes: those that its supervisor recorded, by PID and start time; before the
- * supervisor runs, Open vSwitch's, by their PID files, if their command line contains the testbed's
- * folder.
+ * Finds and ends the testbed's processes: those that its supervisor recorded, by PID and start
+ * time. Before the supervisor runs, these are Open vSwitch's processes, by PID file, whose command
+ * lines contain the testbed's folder.
  */
 final class OwnProcesses {
   private static final long TIMEOUT_NS = 10_000_000_000L;
@@ -31,9 +31,7 @@ final class OwnProcesses {
     this.folder = folder;
   }
 
-  /**
-   * Returns the supervisor's records, that of the supervisor first; empty if there are none yet.
-   */
+  /** Returns the supervisor's records, its own first; empty if there are none yet. */
   List<Supervised> noted() {
     try {
       byte[] text = Files.readAllBytes(folder.resolve("processes.json"));

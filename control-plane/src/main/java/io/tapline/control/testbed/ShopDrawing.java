@@ -15,6 +15,8 @@ final class ShopDrawing {
   private final Map<String, Double> meansMs;
 
   /**
+   * Creates a drawing.
+   *
    * @param meansMs mean durations by {@code from,to}
    */
   ShopDrawing(Map<String, Double> meansMs) {

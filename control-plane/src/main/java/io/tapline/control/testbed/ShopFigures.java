@@ -22,6 +22,8 @@ public final class ShopFigures {
   private final UnaryOperator<String> names;
 
   /**
+   * Creates figures.
+   *
    * @param names names of hosts, by address
    */
   public ShopFigures(UnaryOperator<String> names) {

@@ -262,7 +262,7 @@ public final class Testbed {
     }
   }
 
-  /** Verifies the ports of DPDK, since ovs-vsctl succeeds even if Open vSwitch can't use a port. */
+  /** Verifies the DPDK ports, since ovs-vsctl succeeds even if Open vSwitch can't use a port. */
   private void requireDpdkPorts(String database) throws TestbedException {
     String failures =
         programs.run(

@@ -15,16 +15,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads the log of a query's events from its beginning, and then each entry as it is logged. All
- * work runs on one thread, that of the executor.
+ * Reads a query's event log from its beginning, and then each entry as it is logged. All work runs
+ * on one thread, that of the executor.
  */
 final class EventFollower implements AutoCloseable {
   /** Receives events, in order, on one thread at a time. */
   interface Receiver {
     /**
-     * Takes an event of the query.
+     * Receives an event of the query.
      *
-     * @param id the event's ID, which a restart of the server does not change
+     * @param id the event's ID, which stays the same when the server restarts
      * @param replayed true if an earlier server may have reported it
      */
     void take(JsonNode event, String id, String monitor, boolean replayed);

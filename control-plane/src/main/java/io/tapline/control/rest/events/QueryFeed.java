@@ -42,7 +42,7 @@ final class QueryFeed implements Runnable {
   record Event(String entry, byte[] bytes) {}
 
   /**
-   * A snapshot.
+   * A snapshot of the query.
    *
    * @param query empty once the query has been removed
    * @param after entry that precedes the windows; {@code ""} if they are all windows of the query
@@ -85,7 +85,7 @@ final class QueryFeed implements Runnable {
   }
 
   /**
-   * Waits until the snapshot differs from this one, there are more events, the time is over, or
+   * Waits until the snapshot differs from this one, there are more events, the time has elapsed, or
    * another thread has set {@code ended} and called {@link #wake}.
    *
    * @param seenNews result of {@link #news} before the client looked for events

@@ -19,7 +19,7 @@ final class StreamSlots {
   }
 
   /**
-   * Takes a slot, which {@link #free} returns. Returns the reason for users if there is none; empty
+   * Takes a slot, which {@link #free} returns. Returns a user-facing reason if none is free; empty
    * on success.
    */
   synchronized String take(String tenant, int maxOfTenant) {

@@ -15,8 +15,8 @@ import java.util.regex.Pattern;
  *
  * @param line line, from 1
  * @param column column, from 1, in code points
- * @param expected expected token, for users
- * @param found found token, for users
+ * @param expected user-facing description of the expected token
+ * @param found user-facing description of the found token
  */
 record JsonFault(int line, int column, String expected, String found) {
   /** The parser's maximum depth. */

@@ -12,7 +12,7 @@ public final class ProblemException extends RuntimeException {
     this.problem = problem;
   }
 
-  /** Returns the same problem with a place before its detail. */
+  /** Returns the same problem with a location before its detail. */
   public ProblemException at(String place) {
     return new ProblemException(
         new Problem(

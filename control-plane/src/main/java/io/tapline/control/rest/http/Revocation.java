@@ -15,8 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends running responses within a second after their token was revoked, was changed or has expired.
- * Thread-safe.
+ * Ends running responses within a second after their token has expired or has been revoked or
+ * changed. Thread-safe.
  */
 public final class Revocation implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Revocation.class);

@@ -69,6 +69,8 @@ public final class NodeRoutes {
   }
 
   /**
+   * Returns an agent as JSON.
+   *
    * @param copies packets mirrored to the host; null if they are not counted
    */
   private static ObjectNode agent(AgentState state, MirrorAccounting.Copies copies) {

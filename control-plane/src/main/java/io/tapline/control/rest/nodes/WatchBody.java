@@ -46,7 +46,7 @@ final class WatchBody {
   }
 
   /**
-   * Returns the watch of a body, within the caller's scope.
+   * Returns the watch in a body, within the caller's scope.
    *
    * @throws ProblemException 400
    */
@@ -58,7 +58,7 @@ final class WatchBody {
   private record RequestedRun(String run, String when) {}
 
   /**
-   * Returns the watch of an entry of a list.
+   * Returns the watch in a list entry.
    *
    * @param runs the places of earlier watches, since parsing each condition again takes long
    */
@@ -112,9 +112,9 @@ final class WatchBody {
   }
 
   /**
-   * Returns the watches of a body with a list.
+   * Returns the watches in a body with a list.
    *
-   * @throws ProblemException 400, with the place in the list
+   * @throws ProblemException 400, with the index in the list
    */
   static List<WatchSpec> list(Context ctx, JsonNode body, DrillService drill)
       throws DrillException {

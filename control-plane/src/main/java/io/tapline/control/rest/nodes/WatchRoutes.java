@@ -28,7 +28,7 @@ import java.util.Optional;
 
 /** Manages watches on the hosts' nodes, and returns their alerts. */
 public final class WatchRoutes {
-  /** Maximum length of a body. A list of 16,384 watches has about 3 MB. */
+  /** Maximum length of a body. A list of 16,384 watches takes about 3 MB. */
   private static final int MAX_BYTES = 8 << 20;
 
   private final DrillService drill;

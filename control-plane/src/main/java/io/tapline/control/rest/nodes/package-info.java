@@ -1,2 +1,2 @@
-/** Routes of hosts: their MultiLog nodes, drill-down, watches, diagnosis. */
+/** Routes for hosts: their MultiLog nodes, drill-down, watches and diagnosis. */
 package io.tapline.control.rest.nodes;

@@ -13,7 +13,7 @@ import java.util.List;
 public final class QueryJson {
   private QueryJson() {}
 
-  /** Returns a query in the format of lists. */
+  /** Returns a query as it appears in lists. */
   static ObjectNode brief(QueryInfo query) {
     ObjectNode json =
         Json.object()

@@ -40,7 +40,7 @@ final class Results {
    * The requested rows.
    *
    * @param processors indexes of the processors
-   * @param limit maximum number of rows, the latest; 0 for all, page by page
+   * @param limit maximum number of latest rows; 0 for all rows, page by page
    * @param after entry of the stream of windows; empty for the beginning
    */
   record Selection(Set<Integer> processors, int limit, String after) {

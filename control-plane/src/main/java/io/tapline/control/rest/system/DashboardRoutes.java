@@ -81,7 +81,7 @@ public final class DashboardRoutes {
     ctx.header("Permissions-Policy", "camera=(), geolocation=(), microphone=(), usb=()");
   }
 
-  /** Returns null if there is no such file. */
+  /** Returns a file's content; null if there is no such file. */
   private static byte[] content(String name) throws IOException {
     try (InputStream in = DashboardRoutes.class.getResourceAsStream(FOLDER + name)) {
       return in == null ? null : in.readAllBytes();
