@@ -6,7 +6,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import picocli.CommandLine.IVersionProvider;
 
-/** The version in the parent POM; a snapshot reports that of the coming release. */
+/** Reports the version in the parent POM; a snapshot reports the upcoming release's version. */
 final class Version implements IVersionProvider {
   @Override
   public String[] getVersion() {

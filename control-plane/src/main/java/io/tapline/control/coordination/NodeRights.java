@@ -86,7 +86,7 @@ final class NodeRights implements ACLProvider {
         }
         closeChildren(client, child, closedACLs);
       } catch (KeeperException.NoNodeException e) {
-        // The node no longer exists, such as that of a control plane that has left the election.
+        // The node no longer exists, for example because its control plane has left the election.
       }
     }
   }

@@ -49,7 +49,7 @@ public record LossReport(
       FlowKey flow, int priority, long segments, long payloadBytes, long losses) {}
 
   /**
-   * Losses at one place.
+   * Losses at one location.
    *
    * @param switches one switch, or several that can't be distinguished
    * @param next the switch after the link; 0 for the receiver, or if there is no single link

@@ -8,7 +8,7 @@ import java.util.Map;
  *
  * @param nodes nodes whose headers were used
  * @param missing nodes that sent no headers, with the reason
- * @param steps windows of event time, each with the totals at its end
+ * @param steps event-time windows, each with the totals at its end
  * @param flows flows, smallest first
  * @param links links between switches, and the traffic that they carried to the host
  */
@@ -24,7 +24,7 @@ public record OutcastReport(
     List<String> verdict) {
 
   /**
-   * The state of the flows at the end of a window of event time.
+   * The state of the flows at the end of an event-time window.
    *
    * @param ratio mean segments per flow so far over the fewest switches, divided by the largest
    *     such mean for any number of switches

@@ -7,8 +7,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Measures the duration of a snapshot of many nodes and of a query on it. The nodes run on this
- * host, each with its own endpoint and the same headers in its log.
+ * Measures how long a snapshot of many nodes and a query on it take. The nodes run on this host,
+ * each with its own endpoint and the same headers in its log.
  */
 public final class DrillBenchmark implements AutoCloseable {
   private static final int WARM_UP = 200;
@@ -58,8 +58,8 @@ public final class DrillBenchmark implements AutoCloseable {
   /**
    * Latencies in microseconds, and the CPU time spent.
    *
-   * @param nodeCpuMicros CPU time per operation of one node, beyond that of an idle one
-   * @param ownCpuMicros CPU time per operation of this process
+   * @param nodeCpuMicros one node's CPU time per operation, in excess of an idle node's
+   * @param ownCpuMicros this process's CPU time per operation
    * @param frozenMicros mean duration of a freeze on a node
    */
   public record Latencies(

@@ -330,7 +330,7 @@ public final class DrillService implements AutoCloseable {
   }
 
   /**
-   * Returns a view of the nodes' present rows.
+   * Returns a view of the nodes' current rows.
    *
    * @param nodes names of the nodes to ask; empty for all
    * @throws DrillException if none answers, or a name is unknown

@@ -4,7 +4,7 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Counts the alerts that nodes raised and that never arrived here, by the gaps in their numbers.
+ * Counts the alerts that nodes raised and that never arrived here, from the gaps in their numbers.
  * Thread-safe.
  */
 final class MissedAlerts {

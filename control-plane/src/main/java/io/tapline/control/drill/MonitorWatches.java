@@ -94,8 +94,8 @@ public final class MonitorWatches {
     void follow(Watch watch, Place place, Rights rights, Listener listener);
 
     /**
-     * Sends monitors the triggers of all followed watches, once those of an earlier server are
-     * known.
+     * Sends monitors the triggers of all followed watches; called once an earlier server's watches
+     * are followed, too.
      */
     void resume();
 

@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 /**
  * The watches that a node has when a stream begins.
  *
- * @param names names of watches of which the node has at least a part
+ * @param names names of watches that the node has at least in part
  * @param aggregates names of watches whose aggregate the node has
  * @param conditions conditions of the node's triggers, by name
  */

@@ -414,7 +414,7 @@ public final class WatchService implements AutoCloseable {
     }
   }
 
-  /** Returns the number of windows of combined watches that will be examined again. */
+  /** Returns the number of windows that combined watches will examine again. */
   int pending() {
     return together.pending();
   }

@@ -17,7 +17,7 @@ import java.util.regex.Pattern;
  * @param filter selects headers; its scope is the owner's: the watch is on no host outside it
  * @param aggregate aggregate over these headers
  * @param when alert condition on the aggregate ("SUM > 1MB"); empty for none
- * @param windowNs window of event time over which the condition's aggregate is computed
+ * @param windowNs event-time window over which the condition's aggregate is computed
  * @param everyNs interval at which the condition is evaluated
  * @param severity info, warning or critical
  * @param nodes names of the hosts; empty for all
@@ -259,7 +259,7 @@ public record WatchSpec(
     return definition.build();
   }
 
-  /** Returns the definition of the aggregate of progress by flow and direction, over all time. */
+  /** Returns the definition of the progress aggregate by flow and direction, over all time. */
   private static Definition progress(String name) {
     return Definition.newBuilder()
         .setAggregate(

@@ -19,7 +19,7 @@ public interface WatchStore {
   }
 
   /**
-   * Returns a number greater than those of all alerts of earlier control planes with this store.
+   * Returns a number greater than that of any alert from an earlier control plane with this store.
    */
   long lastAlert();
 

@@ -6,7 +6,7 @@ import java.security.NoSuchAlgorithmException;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 
-/** Detects whether a server speaks TLS, by the first bytes of its response to a ClientHello. */
+/** Detects from the first bytes of a server's response to a ClientHello whether it speaks TLS. */
 final class TlsHello {
   private static final int ALERT = 0x15;
   private static final int HANDSHAKE = 0x16;

@@ -14,7 +14,7 @@ import java.util.Optional;
  * windows.
  */
 final class Clocks {
-  /** Maximum clock difference, as a share of the slide of the query's windows. */
+  /** Maximum clock difference, as a share of the query's window slide. */
   private static final double MAX_SHARE = 0.01;
 
   private static final double NS_PER_MS = 1e6;

@@ -382,7 +382,7 @@ final class Query {
     }
   }
 
-  /** Replaces the triggers on packets, as {@code QueryMonitor.triggers} describes. */
+  /** Replaces the packet triggers, as {@code QueryMonitor.triggers} describes. */
   void triggers(TriggerSet set, Consumer<MonitorStatus.Triggers> responses) {
     monitors.triggers(set, responses);
   }

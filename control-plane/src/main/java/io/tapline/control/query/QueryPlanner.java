@@ -228,7 +228,7 @@ public final class QueryPlanner {
   record Reservation(QueryRecord record, String refusal) {}
 
   /**
-   * Returns a compiler for one owner's triggers on packets. It does not choose their hosts.
+   * Returns a compiler for one owner's packet triggers. The compiler does not choose their hosts.
    *
    * @param clauses the triggers' query without PROCESS
    */

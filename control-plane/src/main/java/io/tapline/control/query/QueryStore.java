@@ -98,7 +98,7 @@ public final class QueryStore implements AutoCloseable {
     }
   }
 
-  /** Writes the query's present state and notifies listeners. */
+  /** Writes the query's current state and notifies listeners. */
   public void update(QueryInfo query) {
     try (Jedis redis = pool.getResource()) {
       redis.hset(key(query.id()), fields(query));

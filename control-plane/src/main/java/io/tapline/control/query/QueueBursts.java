@@ -40,7 +40,7 @@ public final class QueueBursts {
   }
 
   /**
-   * Resolves SWITCH:NEIGHBOUR or SWITCH:PORT by the inventory's network. A switch ID, as packets
+   * Resolves SWITCH:NEIGHBOUR or SWITCH:PORT with the inventory's network. A switch ID, as packets
    * report it, need not be in the network.
    *
    * @return the queue, as AT or tuples name it

@@ -40,7 +40,7 @@ public final class AgentRegistry implements Assignments, RouteObserver, AutoClos
   private static final Pattern NAME = Pattern.compile("[a-z0-9.-]{1,64}");
 
   /**
-   * Broker users whose names no host may have, since monitors log in by the names of their hosts.
+   * Broker users whose names no host may have, since monitors log in with the names of their hosts.
    */
   private static final Pattern OTHER_USERS = Pattern.compile("control|monitor|broker|job-.*");
 

@@ -22,7 +22,7 @@ public record AgentTap(String switchName, String port, String side, String netwo
     return new AgentTap(tap.getSwitchName(), tap.getPort(), side, tap.getInterface());
   }
 
-  /** Returns the place at which the copies are made: SWITCH[:PORT[:SIDE]]. */
+  /** Returns the location at which the copies are made: SWITCH[:PORT[:SIDE]]. */
   public String place() {
     return Stream.of(switchName, port, side)
         .filter(part -> !part.isEmpty())

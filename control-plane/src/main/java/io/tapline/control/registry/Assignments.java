@@ -38,8 +38,8 @@ public interface Assignments {
   void credit(String agent, String query, long packets, long version);
 
   /**
-   * Replaces the triggers on packets of an assignment, including those of its plan
-   * (schema/monitor.proto). Ignored if the epoch is not the assigned one.
+   * Replaces an assignment's packet triggers, including those in its plan (schema/monitor.proto).
+   * Ignored if the epoch is not the assigned one.
    */
   void triggers(String agent, String query, int epoch, TriggerSet set);
 

@@ -9,8 +9,8 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 
 /**
- * The triggers on packets of a running query, which replace those of its plan. A number identifies
- * the same trigger in all versions.
+ * A running query's packet triggers, which replace those in its plan. A number identifies the same
+ * trigger in all versions.
  *
  * @param version increases with each change, from 1, even across restarts of the server
  * @param triggers the triggers by number ({@code PacketTrigger.processor})

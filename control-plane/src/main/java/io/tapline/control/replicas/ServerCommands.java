@@ -6,7 +6,7 @@ import java.net.Socket;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Starts and stops web servers by the commands in the pool's file. */
+/** Starts and stops web servers with the commands in the pool's file. */
 final class ServerCommands {
   private static final int COMMAND_SECONDS = 60;
   private static final int RESPONSE_ATTEMPTS = 150;

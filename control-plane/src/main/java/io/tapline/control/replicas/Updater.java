@@ -33,7 +33,7 @@ final class Updater {
     this.maxServers = maxServers;
   }
 
-  /** Returns the wanted state after a window, given the present one. */
+  /** Returns the wanted state after a window, given the current one. */
   WantedState next(long windowEndNs, Map<String, Double> perSecond, WantedState now) {
     if (windowEndNs < restUntilNs) {
       return now;

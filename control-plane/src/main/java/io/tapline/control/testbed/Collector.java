@@ -17,7 +17,7 @@ public record Collector(int mirrorMbit, int queueUs) {
   /** Memory for the packets of one tap, of which half is used. */
   static final int MEMORY_MIB = 32;
 
-  /** Maximum number of taps of a monitor. */
+  /** Maximum number of taps per monitor. */
   private static final int MAX_SWITCHES = 64;
 
   /** Queue of a mirror port for copies of segments that open or end TCP connections. */

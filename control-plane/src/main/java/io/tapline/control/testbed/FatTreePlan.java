@@ -23,7 +23,7 @@ import java.util.stream.Collectors;
  *
  * @param name prefix of all its names
  * @param linkMbit rate of each link between switches; 0 for no limit
- * @param queuePackets length of the queue of each port with a rate, in packets; 0 for 20 ms of full
+ * @param queuePackets queue length of each port with a rate, in packets; 0 for 20 ms of full
  *     packets
  * @param memif true if mirror ports are shared memory (DPDK's memif) rather than network devices:
  *     then hosts have no mirror0

@@ -66,7 +66,7 @@ public final class Testbed {
     return folder;
   }
 
-  /** Returns the reason that prevents a testbed on this host; empty if there is none. */
+  /** Returns the reason why this host can't have a testbed; empty if it can. */
   public static Optional<String> obstacle() {
     if (!"root".equals(System.getProperty("user.name"))) {
       return Optional.of("a testbed needs root: run it with sudo");

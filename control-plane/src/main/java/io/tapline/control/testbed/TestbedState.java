@@ -17,7 +17,7 @@ import java.util.Optional;
  * @param memif true if mirror ports are DPDK's
  * @param polled names of the switches whose ports are polled; none in states of earlier versions
  * @param collector null if no namespace collects copies
- * @param devices devices beyond those of its plan
+ * @param devices devices in addition to those in its plan
  * @param complete true if everything was created
  * @param ownController true if it runs a controller
  * @param agents the programs in hosts

@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Reads a query's event log from its beginning, and then each entry as it is logged. All work runs
- * on one thread, that of the executor.
+ * on the executor's only thread.
  */
 final class EventFollower implements AutoCloseable {
   /** Receives events, in order, on one thread at a time. */

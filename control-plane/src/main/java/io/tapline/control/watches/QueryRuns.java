@@ -143,8 +143,8 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   }
 
   /**
-   * Places watches in queries and appends their places. Returns the groups of the queries that are
-   * already running.
+   * Assigns watches to queries and appends the assignments to {@code places}. Returns the groups of
+   * the queries that are already running.
    */
   private synchronized List<WatchGroup> place(
       List<Watch> watches,

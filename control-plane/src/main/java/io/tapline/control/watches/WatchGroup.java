@@ -20,7 +20,7 @@ import java.util.concurrent.CompletableFuture;
  * another watch. Thread-safe.
  */
 final class WatchGroup implements EventFollower.Receiver {
-  /** Maximum number of triggers of a query (parsers/trigger/program.h). */
+  /** Maximum number of triggers per query (parsers/trigger/program.h). */
   static final int MAX_TRIGGERS = 16_384;
 
   /**
@@ -46,7 +46,7 @@ final class WatchGroup implements EventFollower.Receiver {
   private final Key key;
   private final Map<Integer, Member> members = new TreeMap<>();
 
-  /** Number of members of each kind. */
+  /** Number of members by kind. */
   private final Map<PacketTrigger, Integer> kinds = new HashMap<>();
 
   private int next;

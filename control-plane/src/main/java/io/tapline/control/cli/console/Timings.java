@@ -120,7 +120,7 @@ public final class Timings {
     }
   }
 
-  /** Returns the sum of a range of fields of /proc/self/stat; field 1 is the one after the name. */
+  /** Returns the sum of a range of fields in /proc/self/stat; field 1 is the one after the name. */
   private static long ticks(int firstField, int lastField) throws IOException {
     String stat = Files.readString(STAT);
     String[] afterName = stat.substring(stat.lastIndexOf(')') + 2).split(" ");

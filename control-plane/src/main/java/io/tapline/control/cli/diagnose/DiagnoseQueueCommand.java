@@ -43,7 +43,7 @@ import picocli.CommandLine.Parameters;
 final class DiagnoseQueueCommand implements Callable<Integer> {
   /**
    * Margin around a burst: its times do not include the constant offset between the two taps, and
-   * hosts stamp packets by their own clocks.
+   * hosts stamp packets with their own clocks.
    */
   private static final long AROUND_NS = 1_000_000;
 

@@ -32,7 +32,7 @@ import java.util.Map;
 final class WatchFile {
   private static final YAMLMapper YAML = new YAMLMapper();
 
-  /** Members of the REST request by the file's keys, which are those of the options. */
+  /** The REST request's members by the file's keys, which match the command's options. */
   private static final Map<String, String> KEYS =
       Map.of(
           "filter", "filter",

@@ -10,7 +10,7 @@ import java.util.List;
 
 /**
  * Rejects capture files that a query could not read, before anything is started for it. The monitor
- * checks them, since a single place should define the format of captures.
+ * checks them, since a single place should define the capture format.
  */
 public final class Captures {
   private Captures() {}

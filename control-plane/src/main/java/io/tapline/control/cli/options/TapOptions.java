@@ -27,7 +27,7 @@ public final class TapOptions {
   }
 
   /**
-   * Resolves the ports of taps by the links of an inventory's network.
+   * Resolves the taps' ports from the links in an inventory's network.
    *
    * @throws UsageException if there is no such switch or port; the message lists the existing ones
    */

@@ -43,7 +43,7 @@ public final class TupleTables {
     parsers.forEach(parser -> tables.put(parser.name(), new ParserTable(parser)));
   }
 
-  /** Prints all tuples of a stream of JSON lines. */
+  /** Prints all tuples in a stream of JSON lines. */
   public void print(Reader tuples) throws IOException {
     try (BufferedReader lines = new BufferedReader(tuples)) {
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
@@ -55,7 +55,7 @@ public final class TupleTables {
     console.flush();
   }
 
-  /** Prints the number of tuples of each parser. REQUIRES: all tuples were printed. */
+  /** Prints the number of tuples from each parser. REQUIRES: all tuples were printed. */
   public void printTotals() {
     tables.values().forEach(ParserTable::total);
   }

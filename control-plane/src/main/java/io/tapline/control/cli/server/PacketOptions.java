@@ -74,7 +74,7 @@ final class PacketOptions {
     return Optional.ofNullable(kind.networkInterface);
   }
 
-  /** Resolves the ports of taps by the inventory's network. */
+  /** Resolves the taps' ports from the inventory's network. */
   void resolveTaps(Inventory inventory) {
     taps.resolve(inventory);
   }

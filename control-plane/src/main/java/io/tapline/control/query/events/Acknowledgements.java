@@ -8,7 +8,7 @@ import java.util.function.LongConsumer;
 
 /**
  * Acknowledgements of logged events that have not been sent to the agents yet. The highest number
- * acknowledges all batches of an incarnation of a monitor. Acknowledgements are collected briefly
+ * acknowledges all batches from a monitor's incarnation. Acknowledgements are collected briefly
  * before they are sent, since each one wakes four threads and agents need them only to free memory.
  * Confined to one thread.
  */

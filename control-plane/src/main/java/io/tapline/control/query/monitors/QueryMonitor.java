@@ -14,7 +14,7 @@ public interface QueryMonitor {
   CompletableFuture<Void> end();
 
   /**
-   * Sets the share of the flows of a {@code SAMPLE auto} query that the rest of the pipeline can
+   * Sets the share of a {@code SAMPLE auto} query's flows that the rest of the pipeline can
    * process. A monitor of files ignores it, since Kafka already paces it. Called about once a
    * second while the share is below 1.
    *
@@ -33,8 +33,7 @@ public interface QueryMonitor {
   }
 
   /**
-   * Replaces the triggers on packets of the running query. A monitor that reads files ignores the
-   * call.
+   * Replaces the running query's packet triggers. A monitor that reads files ignores the call.
    *
    * @param responses called on the registry's thread when a version takes effect or is refused
    */

@@ -40,7 +40,7 @@ public record Source(
     return new Source(files, List.of(), speed, Optional.empty(), false);
   }
 
-  /** Returns a source of files, and of taps of this host, which the query's own monitor reads. */
+  /** Returns a source of files and of this host's taps, which the query's own monitor reads. */
   public static Source taps(List<Path> files, List<Tap> taps, String speed) {
     return new Source(files, taps, speed, Optional.empty(), false);
   }

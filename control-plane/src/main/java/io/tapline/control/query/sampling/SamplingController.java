@@ -7,7 +7,7 @@ package io.tapline.control.query.sampling;
  * <pre>
  *   some lag    the job is saturated: the rate follows its throughput, corrected by the
  *               distance of the lag from half of the target, but is never less than a quarter of
- *               it, so a long backlog does not stop the query
+ *               the throughput, so a long backlog does not stop the query
  *   no lag      the rate rises by half per period to nearly the job's overall throughput during its
  *               last lag; the range beyond is unknown: the rate rises by a fiftieth per period, and
  *               faster the longer no lag appears

@@ -1,2 +1,2 @@
-/** Controls the rate of {@code SAMPLE auto} by the lag of the stream job. */
+/** Controls the rate of {@code SAMPLE auto} according to the stream job's lag. */
 package io.tapline.control.query.sampling;

@@ -33,16 +33,14 @@ public record KafkaAccess(
   public record LoginFile(Login login, Path file) {}
 
   /**
-   * Returns the access without logins: brokers accept all clients, or identify them by their
+   * Returns access without logins: brokers accept all clients, or identify them by their
    * certificates.
    */
   public static KafkaAccess withoutLogins(KafkaEndpoint jobs) {
     return new KafkaAccess(jobs, Optional.empty(), Optional.empty(), Optional.empty());
   }
 
-  /**
-   * Returns the access with logins of jobs only; brokers identify monitors by their certificates.
-   */
+  /** Returns access with logins for jobs only; brokers identify monitors by their certificates. */
   public static KafkaAccess ofJobs(KafkaEndpoint jobs, JobKey key) {
     return new KafkaAccess(jobs, Optional.of(key), Optional.empty(), Optional.empty());
   }

@@ -53,7 +53,7 @@ public final class TopicKeeper implements AutoCloseable {
     clock.scheduleWithFixedDelay(this::lookForOrphans, period, period, TimeUnit.MILLISECONDS);
   }
 
-  /** Creates the topic of one of this server's queries. */
+  /** Creates the topic for one of this server's queries. */
   public void create(Topics.WantedTopic wanted) throws PipelineException {
     ours.add(wanted.topic());
     topics.create(wanted, policy);

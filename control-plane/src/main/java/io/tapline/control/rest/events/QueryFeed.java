@@ -74,7 +74,7 @@ final class QueryFeed implements Runnable {
     notifyAll();
   }
 
-  /** Returns the number of notifications of new events so far. */
+  /** Returns the number of event notifications so far. */
   synchronized long news() {
     return news;
   }

@@ -60,7 +60,7 @@ final class WatchBody {
   /**
    * Returns the watch in a list entry.
    *
-   * @param runs the places of earlier watches, since parsing each condition again takes long
+   * @param runs the places of earlier watches, since parsing each condition again is slow
    */
   private static WatchSpec one(
       Context ctx, JsonNode body, DrillService drill, Map<RequestedRun, WatchRun> runs)

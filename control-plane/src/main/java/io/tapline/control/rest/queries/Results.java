@@ -41,7 +41,7 @@ final class Results {
    *
    * @param processors indexes of the processors
    * @param limit maximum number of latest rows; 0 for all rows, page by page
-   * @param after entry of the stream of windows; empty for the beginning
+   * @param after entry of the window stream; empty for the beginning
    */
   record Selection(Set<Integer> processors, int limit, String after) {
     static Selection of(Context ctx, JsonNode plan) {
