@@ -57,7 +57,7 @@ public final class DrillException extends Exception {
     return new DrillException(Kind.INVALID, message);
   }
 
-  /** Returns the error that a service that the request needs is not available. */
+  /** Returns the error that a required service is unavailable. */
   public static DrillException unavailable(String message) {
     return new DrillException(Kind.UNAVAILABLE, message);
   }

@@ -158,7 +158,7 @@ public final class DrillService implements AutoCloseable {
    * @param rows rows ordered by time, then by node; each has a member "node"
    * @param truncated true if there are more than the limit
    * @param queried nodes that the headers come from
-   * @param missing nodes that sent none, or not all, and why
+   * @param missing nodes whose headers are missing or incomplete, with the reason
    * @param leftOut nodes that can't have seen any, and why
    */
   public record Headers(
@@ -272,7 +272,7 @@ public final class DrillService implements AutoCloseable {
   /**
    * Writes the frames as one pcapng file with a section for each node.
    *
-   * @return nodes that sent none, or not all, and why
+   * @return nodes whose frames are missing or incomplete, with the reason
    */
   public Map<String, String> pcapng(DrillRequest request, OutputStream out)
       throws DrillException, IOException {

@@ -20,8 +20,8 @@ final class EarliestRows {
   /**
    * A row as it arrived.
    *
-   * @param rank the node's position, then the row's: hosts that saw a packet at the same time are
-   *     shown in the order in which the server was given them
+   * @param rank order of rows with the same time: by the node's position among the nodes, then by
+   *     the row's among the node's rows
    */
   private record Row(long timeNs, long rank, OfNode from, ByteString bytes) {
     static final Comparator<Row> ORDER =

@@ -115,8 +115,8 @@ final class RowLayout {
       case "u8" -> json.put(field.name, Byte.toUnsignedInt(rows.get(offset)));
       case "u16" -> json.put(field.name, Short.toUnsignedInt(rows.getShort(offset)));
       case "u32" -> json.put(field.name, Integer.toUnsignedLong(rows.getInt(offset)));
-      // Some readers lose precision beyond 53 bits of a JSON number, so it is a string, like flow
-      // IDs in tuples.
+      // Some readers lose precision beyond 53 bits of a JSON number, so the value is a string, like
+      // flow IDs in tuples.
       case "u64" -> putLong(json, field.name, rows.getLong(offset));
       case "i8" -> json.put(field.name, rows.get(offset));
       case "i16" -> json.put(field.name, rows.getShort(offset));

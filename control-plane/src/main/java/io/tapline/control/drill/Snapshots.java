@@ -24,7 +24,8 @@ import java.util.concurrent.TimeoutException;
  * before other nodes were frozen, so the tails are discarded and the snapshot is retried. Nodes
  * that don't answer are left out and reported.
  *
- * <p>Snapshots are taken one at a time: two concurrent ones would find each other's freezes.
+ * <p>Snapshots are taken one at a time: two concurrent snapshots would conflict with each other's
+ * freezes.
  */
 final class Snapshots {
   /**

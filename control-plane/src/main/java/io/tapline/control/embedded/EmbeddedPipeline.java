@@ -30,7 +30,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Kafka, Flink and Redis for this process, started in parallel, and the queries that run on them.
  * Queries can be submitted as soon as Kafka and Redis are up; their jobs wait for Flink. {@link
- * #close} shuts everything down in the order of dependencies; so does the exit of the process.
+ * #close} shuts everything down in dependency order, and so does the process's exit.
  */
 public final class EmbeddedPipeline implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddedPipeline.class);

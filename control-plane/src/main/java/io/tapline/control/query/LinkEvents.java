@@ -74,7 +74,7 @@ public final class LinkEvents {
   /**
    * Events, the latest first.
    *
-   * @param completeSinceNs earlier events may be missing; 0 if none are missing
+   * @param completeSinceNs time before which events may be missing; 0 if none are missing
    */
   public record FoundEvents(List<LinkEvent> events, long completeSinceNs) {
     public FoundEvents {

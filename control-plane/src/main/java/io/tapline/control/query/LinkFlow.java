@@ -12,8 +12,8 @@ import java.util.regex.Pattern;
  * One direction of a flow that uses a link, as {@code link_load} names it (Planck section 3.3).
  *
  * @param protocol {@code tcp}, {@code udp}, or a protocol number
- * @param bitsPerSecond on the wire, mean over the interval; empty if unknown
- * @param highBitsPerSecond upper bound; empty if nothing bounds the rate
+ * @param bitsPerSecond mean rate on the wire over the interval; empty if unknown
+ * @param highBitsPerSecond upper bound of the rate; empty if nothing bounds it
  */
 public record LinkFlow(
     String srcIp,

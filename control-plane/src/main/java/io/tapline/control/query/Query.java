@@ -388,8 +388,8 @@ final class Query {
   }
 
   /**
-   * Asks the query to end without storing the request: another control plane would resume the
-   * query.
+   * Asks the query to end, but does not store the request, so another control plane would resume
+   * the query.
    */
   void stopHere() {
     monitors.stop();

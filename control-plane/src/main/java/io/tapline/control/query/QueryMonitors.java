@@ -181,8 +181,8 @@ final class QueryMonitors implements PartPlacement {
   }
 
   /**
-   * Returns the packets that each host counts; empty for agents of this host, which capture on its
-   * own interface, regardless of mirroring.
+   * Returns the packets that each host counts; empty for agents of this host, which capture on this
+   * host's interface, regardless of mirroring.
    */
   @Override
   public Optional<Map<String, Match>> current() {

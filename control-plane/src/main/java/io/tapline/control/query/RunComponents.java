@@ -40,8 +40,8 @@ import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * The resources that a query uses in its services: its topic, its stream job, the job's user in
- * Redis, and checkpoints. Used by the query's own thread.
+ * A query's resources in the services: its topic, its stream job, the job's Redis user, and the
+ * job's checkpoints. Used by the query's own thread.
  */
 final class RunComponents {
   private static final Logger LOG = LoggerFactory.getLogger(RunComponents.class);
@@ -52,7 +52,7 @@ final class RunComponents {
   private static final long CANCEL_SECONDS = 20;
 
   /**
-   * Time after which the job treats a live query's monitor as silent: such a monitor sends
+   * Time after which the job treats a live query's monitor as silent. Such a monitor normally sends
    * something several times a second. Monitors of captures may stay silent.
    */
   private static final Duration SILENCE = Duration.ofSeconds(30);
@@ -225,7 +225,7 @@ final class RunComponents {
   private JobOptions options() {
     boolean isLive = start.source().live();
     // A job that ends with this process and reads a topic that keeps everything needs no
-    // checkpoints: it starts over.
+    // checkpoints, since it would start over.
     boolean checkpointed = isLive || !cluster.endsWithProcess();
     return JobOptions.defaults()
         .withCheckpoints(checkpointed ? checkpointInterval : Duration.ZERO, checkpoints())

@@ -32,8 +32,8 @@ public record RegistryOptions(
     Duration disconnectAfter,
     Duration grace) {
   /**
-   * Returns the defaults: two probes a second, a lease of three seconds, three more before another
-   * host takes over, twenty seconds of grace.
+   * Returns the defaults: two probes per second, a lease of three seconds, another three seconds
+   * before another host takes over, and a grace period of twenty seconds.
    */
   public static RegistryOptions usual(InetSocketAddress address, String brokers) {
     return new RegistryOptions(

@@ -22,8 +22,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Takes over when this control plane is elected: starts a term, resumes the stored queries, and
- * only then listens for switches and agents, when it knows which of their remaining state is
- * needed. Before that, it accepts neither.
+ * only then listens for switches and agents, once it knows which state they must keep. Before that,
+ * it accepts neither.
  */
 public final class LeaderSession implements Leader, LeaseListener, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LeaderSession.class);

@@ -15,8 +15,8 @@ import java.util.function.IntPredicate;
  *                                                   monitors may keep more
  * </pre>
  *
- * <p>Hence monitors never keep more than switches copy, and the sample is correct at any rate: a
- * share of the flows, of known size. Called about once a second; not thread-safe.
+ * <p>Hence monitors never keep more than switches copy, and the sample is correct at any rate: it
+ * consists of a known share of the flows. Called about once a second; not thread-safe.
  */
 final class MirrorSampling {
   /**

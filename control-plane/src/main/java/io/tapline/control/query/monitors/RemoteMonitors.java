@@ -71,7 +71,7 @@ public final class RemoteMonitors implements QueryMonitor {
    * Limits that end a query automatically.
    *
    * @param endsAtNs end of a LIMIT's time on the clock of System.nanoTime, if it has begun
-   * @param packets total that its parts may take; 0 for no limit
+   * @param packets total number of packets that the query's parts may take; 0 for no limit
    */
   public record Bounds(OptionalLong endsAtNs, long packets) {}
 

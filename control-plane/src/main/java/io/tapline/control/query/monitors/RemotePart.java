@@ -8,8 +8,8 @@ import io.tapline.schema.proto.Plan;
 import java.util.OptionalLong;
 
 /**
- * One monitor's part of a query: its host, its epoch and its progress. The stream job knows its ID
- * and partition, which stay the same when it moves. Guarded by its owner's lock.
+ * One monitor's part of a query: its host, its epoch and its progress. The stream job knows the
+ * part's ID and partition, which stay the same when the part moves. Guarded by its owner's lock.
  */
 public final class RemotePart {
   private static final long SECOND_NS = 1_000_000_000L;

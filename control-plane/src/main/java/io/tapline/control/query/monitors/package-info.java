@@ -1,5 +1,5 @@
 /**
  * The monitors that capture packets for queries: processes of this host, and monitors that agents
- * run on other hosts, whose parts can move.
+ * run on other hosts, between which a query's parts can move.
  */
 package io.tapline.control.query.monitors;

@@ -22,8 +22,8 @@ final class SamplingController {
   private static final double MAX_INCREASE = 1.5;
 
   /**
-   * Maximum factor of a decrease: a single measurement may be wrong if a job is just starting or
-   * its host was suspended.
+   * Smallest factor by which one decrease multiplies the rate: a single measurement may be wrong if
+   * a job is just starting or its host was suspended.
    */
   private static final double MAX_DECREASE = 1.0 / 16;
 
