@@ -6,7 +6,7 @@ import java.util.function.Consumer;
 import org.apache.kafka.common.utils.Exit;
 
 /**
- * Intercepts Kafka's exits. When a broker can't continue, because the disk is full for example,
+ * Intercepts Kafka's exits. When a broker can't continue, for example because the disk is full,
  * Kafka ends the virtual machine without a message; with this class, the owner of the brokers in
  * this process is notified instead. Thread-safe.
  */

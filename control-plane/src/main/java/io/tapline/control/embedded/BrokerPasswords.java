@@ -22,7 +22,7 @@ import org.apache.kafka.common.security.plain.PlainLoginModule;
  * random and not derived.
  *
  * <p>PLAIN is also the best choice for monitors: librdkafka 2.0.2 (Debian 12) reuses its SCRAM
- * nonce, which brokers reject as of 3.8.1.
+ * nonce, which brokers reject as of Kafka 3.8.1.
  */
 public final class BrokerPasswords implements AuthenticateCallbackHandler {
   private static final String KEY = "key";

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * A fat tree of Open vSwitch bridges: generates its names and commands, runs nothing.
+ * A fat tree of Open vSwitch bridges: generates its names and commands, but runs nothing.
  *
  * <pre>
  * NAME-c0…      core switches           NAME-c0d3    port of core 0, down to pod 3

@@ -64,7 +64,7 @@ final class PolledPorts {
   }
 
   /**
-   * Returns the polled devices. Ports to the collector remain the kernel's, since their rate has
+   * Returns the polled devices. Ports to the collector remain kernel ports, since their rates have
    * queues; the polling thread sends to them as well.
    */
   private List<String> devices() {
@@ -118,8 +118,8 @@ final class PolledPorts {
   }
 
   /**
-   * Returns the words that create the rate, for packets without their Ethernet headers, which the
-   * policer does not count.
+   * Returns the command words that create the rate, for packets without their Ethernet headers,
+   * which the policer does not count.
    */
   List<String> policer() {
     List<String> words = new ArrayList<>();

@@ -98,7 +98,7 @@ public final class Timings {
 
   /**
    * Returns the time since the start of this process, to a hundredth of a second. {@link
-   * ProcessHandle} has only full seconds, since it adds the start to the boot time in whole
+   * ProcessHandle} reports only full seconds, since it adds the start to the boot time in whole
    * seconds.
    */
   private static double ageSeconds() {

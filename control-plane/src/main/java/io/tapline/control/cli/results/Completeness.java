@@ -9,8 +9,8 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * The line under a table that describes its input: packets captured, sampled, lost by reason, and
- * tuples that were late or ignored.
+ * The line under a table that describes its input: packets captured, sampled and lost (by reason),
+ * and tuples that were late or ignored.
  */
 public final class Completeness {
   /** Reasons that follow from the query: packets skipped on request, which are not lost. */

@@ -125,8 +125,8 @@ final class EventStream {
   }
 
   /**
-   * Sends the events after the client's position. Takes them from the feed, and reads those that
-   * the feed does not have from Redis.
+   * Sends the events after the client's position. Takes them from the feed, or from Redis if the
+   * feed does not have them.
    */
   private void events(QueryFeed feed, QueryState state) throws IOException {
     List<EventEntry> latest = feed.eventsAfter(at.events());
@@ -159,8 +159,8 @@ final class EventStream {
   }
 
   /**
-   * Sends the windows after the client's position. Takes them from the feed, and reads those that
-   * the feed no longer has from Redis.
+   * Sends the windows after the client's position. Takes them from the feed, or from Redis if the
+   * feed no longer has them.
    */
   private void windows(QueryFeed.Update now) throws IOException {
     while (Entry.isBefore(at.window(), now.after()) && !ended) {

@@ -83,7 +83,8 @@ public final class Access {
 
   /**
    * Returns an admin's token if the caller's process belongs to this process's user or root. The
-   * owner is looked up once per connection: the kernel has a single table of all connections.
+   * owner is looked up only once per connection, since that takes a scan of the kernel's table of
+   * all connections.
    */
   private static Token ownUser(Context ctx) {
     ConnectionMetaData connection =

@@ -17,7 +17,7 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * Routes that any server answers, for operators and tools: health, metrics, the interface's
+ * Routes that any server answers, for operators and tools: health, metrics and the interface's
  * description.
  */
 public final class SystemRoutes {
