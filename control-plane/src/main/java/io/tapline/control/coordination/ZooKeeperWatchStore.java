@@ -26,7 +26,7 @@ final class ZooKeeperWatchStore implements WatchStore {
 
   private static final String HEARD = ZooKeeperStateStore.HEARD;
 
-  /** The IDs of new records that are being stored in several transactions. */
+  /** Node with the IDs of new records that are being stored in several transactions. */
   private static final String UNFINISHED = "/watches-unfinished";
 
   private final ZooKeeperStateStore store;

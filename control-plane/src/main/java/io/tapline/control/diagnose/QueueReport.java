@@ -60,7 +60,7 @@ public record QueueReport(
    */
   public record Victim(
       String source, String destination, long packets, long delayNs, long waitedNs) {
-    /** Returns the flow for users. */
+    /** Returns the flow in user-facing notation. */
     String flow() {
       return source + " > " + destination;
     }
@@ -84,7 +84,7 @@ public record QueueReport(
       long indirectBytes,
       long originalBytes,
       long blamedNs) {
-    /** Returns the flow for users. */
+    /** Returns the flow in user-facing notation. */
     String flow() {
       return source + " > " + destination;
     }

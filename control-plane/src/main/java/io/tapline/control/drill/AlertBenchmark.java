@@ -37,7 +37,7 @@ public final class AlertBenchmark implements AutoCloseable {
     node = new NodeClient(nodes.addresses().get(1), NodeAccess.LOCAL);
   }
 
-  /** Returns the latencies in microseconds, in ascending order, of the alerts within this time. */
+  /** Returns the latencies of the alerts within this time, in microseconds and ascending order. */
   public double[] measure(Duration duration) throws InterruptedException {
     define(node);
     node.attach(

@@ -129,7 +129,7 @@ public final class IngestBenchmark implements AutoCloseable {
         taken);
   }
 
-  /** Returns a capture of TCP segments of many flows. */
+  /** Returns a capture of TCP segments from many flows. */
   private static byte[] packets() {
     ByteBuffer file =
         ByteBuffer.allocate(24 + FRAMES * (16 + FRAME_BYTES)).order(ByteOrder.LITTLE_ENDIAN);

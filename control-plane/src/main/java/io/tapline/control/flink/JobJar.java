@@ -23,7 +23,7 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 
 /**
- * The jar for Flink clusters: the job and all classes of Tapline that it uses, including aggregates
+ * The jar for Flink clusters: the job and all Tapline classes that it uses, including aggregates
  * from outside the repository. Hence jobs of several versions can run in one cluster, whose {@code
  * lib} has none of these classes.
  */

@@ -84,7 +84,7 @@ public final class QueryStore implements AutoCloseable {
     return new QueryResults(pool);
   }
 
-  /** Returns the logs of queries' events. */
+  /** Returns queries' event logs. */
   public EventStore events() {
     return new EventStore(pool);
   }

@@ -57,7 +57,7 @@ final class RunComponents {
    */
   private static final Duration SILENCE = Duration.ofSeconds(30);
 
-  /** Number of running queries up to which jobs are checkpointed every second. */
+  /** Number of running queries below which jobs are checkpointed every second. */
   private static final int QUERIES_PER_CHECKPOINT = 12;
 
   private static final int MAX_CHECKPOINT_INTERVALS = 30;
@@ -116,8 +116,8 @@ final class RunComponents {
   /**
    * Returns a job's checkpoint interval. The cost of a checkpoint does not depend on the job's
    * load: a hundred jobs with one checkpoint per second would take half a core. The interval grows
-   * with the square of the number of queries, which keeps all jobs together below twenty
-   * checkpoints a second. With a longer interval, more records are reread after a failure.
+   * with the square of the number of queries, up to 30 seconds, which keeps all jobs together below
+   * twenty checkpoints a second. With a longer interval, more records are reread after a failure.
    */
   static Duration checkpointInterval(int queries) {
     int dozens = 1 + queries / QUERIES_PER_CHECKPOINT;

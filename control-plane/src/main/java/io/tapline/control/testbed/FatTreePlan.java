@@ -351,7 +351,10 @@ public record FatTreePlan(
         + up(device);
   }
 
-  /** Brings a device up without addresses: it carries only packets that switches send. */
+  /**
+   * Returns the command that brings a device up without addresses, since it carries only packets
+   * that switches send.
+   */
   private static String up(String device) {
     return "link set %s addrgenmode none\nlink set %s up\n".formatted(device, device);
   }

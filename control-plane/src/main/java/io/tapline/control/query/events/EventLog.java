@@ -11,7 +11,7 @@ import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One running query's log of events. Confined to the writer's thread, except for its feed. */
+/** One running query's event log. Confined to the writer's thread, except for its feed. */
 final class EventLog {
   private static final Logger LOG = LoggerFactory.getLogger(EventLog.class);
 

@@ -15,8 +15,8 @@ import redis.clients.jedis.params.XAddParams;
 import redis.clients.jedis.resps.StreamEntry;
 
 /**
- * The logs of queries' events in Redis, under the keys of schema/redis.md. Thread-safe. Every call
- * may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
+ * Queries' event logs in Redis, under the keys of schema/redis.md. Thread-safe. Every call may
+ * throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
  */
 public final class EventStore {
   /** Maximum number of entries that a call returns. */

@@ -48,7 +48,7 @@ final class MonitorProcess {
   private volatile boolean killed;
 
   /**
-   * The command line.
+   * The monitor's command line.
    *
    * @param program the monitor program
    * @param plugins plug-ins for it to load

@@ -45,7 +45,7 @@ final class SharedLimit {
     this.pool = new PacketPool(packets, granted, version);
   }
 
-  /** Asks a part that has started to run for a report. */
+  /** Asks a newly started part for a report. */
   void began(RemotePart part) {
     obey(List.of(pool.currentGrant(parts.indexOf(part))));
   }
