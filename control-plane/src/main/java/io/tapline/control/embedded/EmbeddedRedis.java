@@ -58,7 +58,8 @@ final class EmbeddedRedis implements AutoCloseable {
    * Starts the server with the users of redis.acl and a random password.
    *
    * @param folder folder that only this process's user can access
-   * @param onFailure called after the server exited unexpectedly and is up again: its data is lost
+   * @param onFailure called once the server is up again after an unexpected exit, which loses its
+   *     data
    */
   static EmbeddedRedis start(Path folder, Consumer<String> onFailure) throws IOException {
     byte[] password = new byte[PASSWORD_BYTES];

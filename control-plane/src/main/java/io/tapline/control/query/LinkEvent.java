@@ -12,7 +12,7 @@ import java.util.OptionalLong;
  * @param port empty if the tap shows all ports of the switch as one
  * @param side {@code arrivals} or {@code departures}; empty if the tap does not specify it
  * @param neighbour the switch or host at the other end; empty if unknown
- * @param seenNs time at which the monitor found the condition true, by its clock
+ * @param seenNs time at which the monitor found the condition true, by the monitor's clock
  * @param fields fields of the parser {@code trigger}
  * @param tuple the tuple of {@code link_load} that decided the condition; missing if there is none
  * @param flows the largest flows in the tuple; empty if the query asks for none

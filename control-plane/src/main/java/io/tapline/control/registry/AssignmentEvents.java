@@ -47,6 +47,6 @@ public interface AssignmentEvents {
    */
   void failed(String kind, String reason);
 
-  /** Reports a warning for users, which has no effect. */
+  /** Reports a user-facing warning, which does not affect the query. */
   void warning(String message);
 }

@@ -99,7 +99,7 @@ public final class ListenOptions {
     }
   }
 
-  /** Returns the URL for users. */
+  /** Returns the URL that users open. */
   public String url(int actualPort, TlsOptions tls) {
     String host = address.contains(":") ? "[" + address + "]" : address;
     String scheme = tls.of(TlsOptions.Service.REST).isPresent() ? "https" : "http";
