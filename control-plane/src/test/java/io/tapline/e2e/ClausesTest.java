@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Tests that every clause and argument of the language affects the results as documented: compares
+ * Tests that every clause and argument of the language affects the results as documented. Compares
  * the rows of a server over a small capture with simple computations over the same tuples, or with
  * the capture's known connections.
  */

@@ -8,8 +8,8 @@ import java.util.Map;
 
 /**
  * A client in the testbed that sends datagrams at one rate and then at a lower one, and counts
- * them. Each datagram within a second belongs to a separate flow, so it causes one tuple. The
- * popularity of ports is distributed like that of pages.
+ * them. Each datagram within a second belongs to a separate flow, so it causes one tuple. Ports are
+ * chosen by Zipf's law.
  */
 final class DatagramLoad {
   private static final String SCRIPT =

@@ -151,8 +151,8 @@ final class Fabric implements AutoCloseable {
   }
 
   /**
-   * Cuts a host off from its switch's copies: packets are dropped on the cable, unnoticed by both
-   * ends. Returns false if this is impossible.
+   * Cuts a host off from its switch's copies by silently dropping packets on the cable. Returns
+   * false if this is impossible.
    */
   boolean cut(String host) {
     return run(List.of("tc", "qdisc", "add", "dev", mirrorPort(host), "root", "blackhole"))
@@ -244,7 +244,8 @@ final class Fabric implements AutoCloseable {
   }
 
   /**
-   * Returns the supervisor's record of a process: its PID (0 while it is not running) and restarts.
+   * Returns the supervisor's record of a process: its PID (0 while it is not running) and its
+   * number of restarts.
    */
   JsonNode process(String process) throws IOException {
     JsonNode all = Cli.parse(Files.readString(folder().resolve("processes.json")));
@@ -256,7 +257,10 @@ final class Fabric implements AutoCloseable {
     throw new AssertionError("no " + process + " in " + all);
   }
 
-  /** Kills a process with SIGKILL; returns once it has been replaced, without any other restart. */
+  /**
+   * Kills a process with SIGKILL; returns once it has been replaced, and fails if it restarted more
+   * than once.
+   */
   void killAndAwaitAnother(String process) throws Exception {
     JsonNode previousNode = process(process);
     ProcessHandle.of(previousNode.path("pid").asLong()).orElseThrow().destroyForcibly();
@@ -319,7 +323,7 @@ final class Fabric implements AutoCloseable {
     run(command).expectSuccess();
   }
 
-  /** Runs a command on the database of the switches, and returns its output. */
+  /** Runs a command on the switches' database and returns its output. */
   String database(String... words) {
     List<String> command =
         new ArrayList<>(List.of("ovs-vsctl", "--db=unix:" + folder().resolve("db.sock")));

@@ -137,8 +137,8 @@ final class FirstWindows implements AutoCloseable {
   }
 
   /**
-   * Starts the query, compares its windows with the host's headers, disturbs it, compares again,
-   * and stops it.
+   * Starts the query, compares its windows with the host's headers, disturbs the query, compares
+   * again, and stops the query.
    */
   Outcome start(Disturbance disturbance) throws Exception {
     disturbedNs = Long.MAX_VALUE;
@@ -184,7 +184,8 @@ final class FirstWindows implements AutoCloseable {
   }
 
   /**
-   * Fails at the first second that has fewer or more packets than on the host and is not marked.
+   * Fails at the first second whose number of packets differs from the host's, unless it is marked
+   * partial.
    */
   private Outcome compare(String query, long fromNs) throws Exception {
     NavigableMap<Long, JsonNode> windows = new TreeMap<>();

@@ -29,8 +29,8 @@ final class FlinkCluster implements AutoCloseable {
   }
 
   /**
-   * Starts a cluster from the checkout of an earlier version: with all of Tapline's classes except
-   * the job.
+   * Starts a cluster from the checkout of an earlier version, with all of Tapline's classes except
+   * the job on its class path.
    */
   static FlinkCluster ofVersion(Path root, Path folder) throws IOException, InterruptedException {
     return new FlinkCluster(folder, "task-manager", classPath(root, "flink-jobs-.*"));

@@ -65,7 +65,9 @@ class FlinkClusterTest {
     }
   }
 
-  /** Removes the query's ID, and values that depend on the monitor's batch sizes. */
+  /**
+   * Returns the rows without the query's ID and values that depend on the monitor's batch sizes.
+   */
   private static List<JsonNode> rows(Cli.Result result) {
     List<JsonNode> rows = result.json();
     rows.forEach(row -> ((ObjectNode) row).remove(List.of("query", "completeness")));

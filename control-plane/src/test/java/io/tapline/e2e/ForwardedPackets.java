@@ -19,7 +19,7 @@ import java.util.Map;
 final class ForwardedPackets {
   /**
    * Captures the IPv4 packets that devices send until SIGTERM. Writes the number and the device of
-   * each numbered datagram; prints the number of packets by device, and of those that the capture
+   * each numbered datagram; prints the number of packets by device, and the number that the capture
    * missed.
    */
   private static final String CAPTURE =

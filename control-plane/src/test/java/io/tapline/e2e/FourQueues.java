@@ -92,7 +92,8 @@ final class FourQueues implements AutoCloseable {
 
   /**
    * Rate of a host's link, relative to that of the queues. A burst fills two queues at 1.2 times
-   * their rate, in addition to a steady fifth. At 100 Mb/s, the polling thread can't forward more.
+   * their rate, in addition to steady flows at a fifth of it. At 100 Mb/s, the polling thread can't
+   * forward more.
    */
   private static final double HOST_RATE = 2.4;
 
@@ -110,11 +111,12 @@ final class FourQueues implements AutoCloseable {
   /**
    * A queue's results.
    *
-   * @param arrived packets of which a copy shows the arrival
-   * @param left packets of which a copy shows the departure; {@code matched} of these with both
-   * @param dropped packets that Open vSwitch dropped because the queue was full
-   * @param longPolls polls that were interrupted and do not count
-   * @param bytes the kernel's bytes in the queue, at each poll
+   * @param arrived number of packets whose arrival a copy shows
+   * @param left number of packets whose departure a copy shows
+   * @param matched number of packets whose arrival and departure copies show
+   * @param dropped number of packets that Open vSwitch dropped because the queue was full
+   * @param longPolls number of polls that were interrupted and do not count
+   * @param bytes number of bytes in the kernel's queue, at each poll
    * @param errors difference from the contents that Tapline computes from the copies, at each poll,
    *     in bytes
    * @param alertNs for each time that the condition became true, the delay from the packet until
@@ -432,7 +434,7 @@ final class FourQueues implements AutoCloseable {
         alerts);
   }
 
-  /** Returns the packets that did not fit into a queue, as Open vSwitch counts them. */
+  /** Returns the number of packets that did not fit into a queue, as Open vSwitch counts them. */
   private long dropped(String name) {
     String port = ports().get(names().indexOf(name));
     return Long.parseLong(

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * all others.
  */
 class FourQueuesSoak {
-  /** Number of bursts during which the server and the stream job are still being compiled. */
+  /** Number of bursts during which the server and the stream job are still being JIT-compiled. */
   private static final int FIRST_BURSTS = 8;
 
   @ParameterizedTest

@@ -29,8 +29,8 @@ class FrozenNodesTest {
   private static final long SECONDS = 120;
 
   /**
-   * Number of packets that form whole batches of a node's capture: a smaller batch would wait for
-   * more input from the pipe.
+   * Number of packets that form whole batches of a node's capture, since a partial batch would wait
+   * for more input from the pipe.
    */
   private static final int SOME = 256;
 

@@ -7,7 +7,7 @@ import java.util.stream.IntStream;
 
 /**
  * Guests of a testbed's hosts, which move from host to host. A guest is an address that a host
- * announces by gratuitous ARP, and for which nothing answers.
+ * announces by gratuitous ARP but does not answer for.
  */
 final class Guests {
   private static final String ANNOUNCE =

@@ -93,8 +93,8 @@ class HttpRankingTest {
 
   /**
    * Returns the requests in nginx's log, each with the time of its tuple. Omits requests that nginx
-   * could not parse (it logs no URI), which are too rare for a ranking. HTTP/0.9 requests, which
-   * have no version, count.
+   * could not parse (it logs no URI), which are too rare for a ranking. Includes HTTP/0.9 requests,
+   * which have no version.
    */
   private List<Request> loggedRequests() {
     Map<String, List<JsonNode>> byClient =

@@ -68,8 +68,8 @@ class LiveQueriesTest {
   /**
    * A running query.
    *
-   * @param before number of the first request that it may have seen in part
-   * @param first number of the first request that it sees completely
+   * @param before number of the first request that the query may have seen in part
+   * @param first number of the first request that the query sees completely
    */
   private record Watch(String id, String field, int before, int first) {}
 

@@ -116,8 +116,8 @@ final class MirroredNetwork implements AutoCloseable {
   }
 
   /**
-   * Starts a network with agents in the given hosts, no web servers, and links with a rate and a
-   * queue length.
+   * Starts a network with agents in the given hosts, no web servers, and links with the given rate
+   * and queue length.
    */
   static MirroredNetwork upWithQueues(Set<String> hosts, int linkMbit, int queuePackets)
       throws Exception {

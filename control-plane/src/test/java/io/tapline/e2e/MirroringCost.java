@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Measures the cost of a query's mirroring in a network, compared with the same rules installed
- * manually. One connection crosses the same switches: in each round without rules, with manual
+ * manually. In each round, one connection crosses the same switches without rules, with manual
  * rules, and with a query, in random order. Prints each round, and the minimum, median and maximum
  * of the ratios within rounds. With manual rules, the copies are not read. With a query, a monitor
  * and the pipeline share the cores with the switches; the switches' own CPU time does not include
@@ -92,7 +92,9 @@ class MirroringCost {
     return rate;
   }
 
-  /** Measures under a query. Checks that the query's rules are the same in each round. */
+  /**
+   * Measures while a query is running. Checks that the query's rules are the same in each round.
+   */
   private Rate underQuery(Throughput throughput) throws Exception {
     String query = network.submit(SIZES.formatted(H1_ADDRESS, Throughput.PORT));
     network.server().awaitState(query, "running");

@@ -31,8 +31,8 @@ class MirroringTest {
   private static final int EACH = 40;
 
   /**
-   * Number of equal readings in a row that make counters final; takes longer than a switch's update
-   * interval.
+   * Number of consecutive equal readings after which counters are final; they take longer than a
+   * switch's update interval.
    */
   private static final int MANY_TIMES = 25;
 
@@ -246,7 +246,7 @@ class MirroringTest {
   }
 
   /**
-   * Tests a cable that is cut without notice. The reported loss must equal the number of packets
+   * Tests a cable that silently drops packets. The reported loss must equal the number of packets
    * that the switch copied in the meantime.
    */
   @Test

@@ -197,8 +197,8 @@ final class OtherUser {
   }
 
   /**
-   * Reports a port, unless its service is a known one that refuses the request. The last probes
-   * send partial requests; Kafka waits for the rest of them.
+   * Reports a port unless a known service behind it refuses the request. The binary probes come
+   * last, since they are partial requests, for whose rest Kafka would wait.
    */
   private static void port(int port) throws IOException {
     if (isRecognized(port, TEXT_PROBES)) {
@@ -373,8 +373,8 @@ final class OtherUser {
   }
 
   /**
-   * Reports the requests that a broker or controller accepts. A closed one sends its versions to
-   * any client, but closes the connection on any other request.
+   * Reports the requests that a broker or controller accepts. One that is closed to other users
+   * sends its API versions to any client, but closes the connection on any other request.
    */
   private static void kafka(int port) {
     byte[] response = exchange(port, DESCRIBE_CLUSTER);

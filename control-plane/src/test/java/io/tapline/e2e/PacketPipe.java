@@ -27,7 +27,7 @@ final class PacketPipe implements AutoCloseable {
     return path;
   }
 
-  /** Sends a number of UDP packets. The first call waits for a reader. */
+  /** Writes this many UDP packets. The first call blocks until there is a reader. */
   void feed(int count) throws IOException {
     if (out == null) {
       out = Files.newOutputStream(path);

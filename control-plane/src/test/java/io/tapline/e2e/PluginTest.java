@@ -25,9 +25,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests an out-of-tree parser in the whole pipeline: a query uses the plug-in, and it crashes and
- * hangs. The plug-in is built from {@code parsers/plugin/testing} with the installed header;
- * payloads that begin with CRASH or HANG make it crash or hang.
+ * Tests an out-of-tree parser in the whole pipeline, also when it crashes or hangs during a query.
+ * The plug-in is built from {@code parsers/plugin/testing} with the installed header; payloads that
+ * begin with CRASH or HANG make it crash or hang.
  */
 class PluginTest {
   private static final int PACKETS = 3000;

@@ -27,7 +27,7 @@ final class ProcessTree {
   private final Set<String> sockets = new TreeSet<>();
   private final Set<String> files = new TreeSet<>();
 
-  /** Returns the tree of a process and all its descendants. */
+  /** Returns the objects of these processes. */
   static ProcessTree of(List<ProcessHandle> processes) {
     ProcessTree openTree = new ProcessTree();
     processes.forEach(process -> openTree.add(Path.of("/proc", Long.toString(process.pid()))));

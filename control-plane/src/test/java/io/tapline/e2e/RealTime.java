@@ -20,8 +20,9 @@ final class RealTime {
   private RealTime() {}
 
   /**
-   * Gives the kernel's sending from its queues priority over a switch's polling thread. Otherwise,
-   * a queue pauses while that thread, which has a real-time priority, occupies the processor.
+   * Gives the kernel's transmission from its queues priority over a switch's polling thread.
+   * Otherwise, a queue pauses while that thread, which has a real-time priority, occupies the
+   * processor.
    *
    * @return an object that restores the normal priority when it is closed
    */

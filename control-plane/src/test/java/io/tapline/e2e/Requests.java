@@ -118,8 +118,8 @@ final class Requests implements AutoCloseable {
   }
 
   /**
-   * Returns the longest time from one of these requests to the next one after a kill. It may begin
-   * before the kill, which may lose requests seen shortly before.
+   * Returns the longest time from one of these requests to the next one after a kill. The gap may
+   * begin before the kill, which may lose requests that were seen shortly before it.
    */
   static long longestGapNs(List<Long> times, long killedNs) {
     return IntStream.range(1, times.size())

@@ -41,7 +41,7 @@ class ReroutedPortsTest {
   private static final int CHANGES = number("TAPLINE_REROUTED_CHANGES", 8);
   private static final int PER_SECOND = number("TAPLINE_REROUTED_PACKETS_PER_SECOND", 500);
 
-  /** Number of changes of which one is a link failure, and one is the link's return. */
+  /** Number of changes that include one link failure and the link's return. */
   private static final int CHANGES_PER_FAILURE = 50;
 
   private static final int FAILS = 5;

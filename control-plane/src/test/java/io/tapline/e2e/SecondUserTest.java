@@ -25,9 +25,9 @@ import org.junit.jupiter.api.parallel.Isolated;
 import org.slf4j.Logger;
 
 /**
- * Runs a program as another, unprivileged user of the host (by setpriv) next to Tapline's programs.
- * That user must not be able to read or write Tapline's files, or use its ports. Requires root,
- * since only root can act as another user.
+ * Runs a program as another, unprivileged user of the host (with setpriv) next to Tapline's
+ * programs. That user must not be able to read or write Tapline's files, or use its ports. Requires
+ * root, since only root can act as another user.
  */
 @Isolated("it searches for new files in folders of the whole host")
 class SecondUserTest {

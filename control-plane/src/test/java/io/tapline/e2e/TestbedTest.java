@@ -210,7 +210,7 @@ class TestbedTest {
     assertThat(fabric.ours()).isEmpty();
   }
 
-  /** Returns the number of its host's packets that a monitor received. */
+  /** Starts a monitor and returns the number of its host's packets that it received. */
   private long mirroredByMemif() throws Exception {
     String socket = fabric.folder().resolve("mirror-h-0-0-0.sock").toString();
     try (Cli.Running monitor =

@@ -46,8 +46,8 @@ class TriggerTenancyTest {
   private static final int MAX_ATTEMPTS = 5;
 
   /**
-   * Sends frames of 100 bytes: the flood's frames, each from a new address, and evenly among them
-   * those of the other tenant, to its ports in turn.
+   * Sends frames of 100 bytes. Each of the flood's frames has a new source address. The other
+   * tenant's frames are spread evenly among them, and go to its ports in turn.
    */
   private static final String SENDER =
       """

@@ -34,7 +34,7 @@ final class Tutorial implements AutoCloseable {
   }
 
   /**
-   * A page of docs/tutorials.
+   * Reads a page of docs/tutorials.
    *
    * @param places strings of the page, and their replacements in the test
    */

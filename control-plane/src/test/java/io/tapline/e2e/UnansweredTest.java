@@ -60,7 +60,8 @@ class UnansweredTest {
     }
 
     /**
-     * Returns the number of requests in the server's log that were answered, or were not, by key.
+     * Returns the number of requests in the server's log, by key, that were answered or, if {@code
+     * wasAnswered} is false, were not.
      */
     Map<String, Long> count(boolean wasAnswered) throws IOException {
       Map<String, Long> counts = new TreeMap<>();
@@ -138,7 +139,7 @@ class UnansweredTest {
       assertThat(row.at("/completeness/unanswered").asLong())
           .isEqualTo(unanswered.values().stream().mapToLong(Long::longValue).sum());
       assertThat(row.get("half_seen").asLong()).isZero();
-      // Logins and settings are MySQL commands, too, but are missing in the log of statements.
+      // Logins and settings are MySQL commands, too, but are missing from the statement log.
       if (!unanswered.containsKey(key)) {
         assertThat(outage).isEqualTo(Outage.DATABASE_THAT_STOPS);
         continue;

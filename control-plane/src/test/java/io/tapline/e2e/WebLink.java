@@ -18,9 +18,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A virtual link. At its other end, in a network namespace, is a web server; at this end is a
- * client that requests /r/0, /r/1, … in sequence, each on a connection from another port, and
- * records them. A packet crosses {@link #networkInterface} once.
+ * A virtual link. A web server is at its other end, in a network namespace. At this end, a client
+ * requests /r/0, /r/1, … in sequence, each on a connection from a different port, and records the
+ * requests. A packet crosses {@link #networkInterface} once.
  */
 final class WebLink implements AutoCloseable {
   static final int PORT = 8080;
@@ -33,8 +33,8 @@ final class WebLink implements AutoCloseable {
   private static final AtomicInteger OPENED = new AtomicInteger();
 
   /**
-   * Name that differs for each link of a test run, since the link of a removed namespace exists a
-   * moment longer.
+   * Name that differs for each link of a test run, since the link of a removed namespace remains
+   * for a moment.
    */
   private final String name =
       "tl%d-%d".formatted(ProcessHandle.current().pid() % 10_000_000, OPENED.incrementAndGet());
@@ -155,7 +155,9 @@ final class WebLink implements AutoCloseable {
     }
   }
 
-  /** Sends requests; returns the client's port, once everything has been answered and closed. */
+  /**
+   * Sends requests; returns the client's port once all are answered and the connection is closed.
+   */
   private int sendRequests(int number) throws IOException {
     try (Socket socket = connected()) {
       String request = "GET " + url(number) + " HTTP/1.0\r\nHost: web\r\n\r\n";
@@ -180,7 +182,7 @@ final class WebLink implements AutoCloseable {
     return clientPorts.get(number);
   }
 
-  /** Waits for a number of further requests; returns the total number of completed requests. */
+  /** Waits for this many further requests; returns the total number of completed requests. */
   synchronized int awaitMore(int count) throws Exception {
     int wanted = clientPorts.size() + count;
     long deadlineMs = System.currentTimeMillis() + TimeUnit.SECONDS.toMillis(120);

@@ -64,8 +64,8 @@ final class RedisProbes {
   }
 
   /**
-   * Writes as a job: totals at position 0, which have no effect. Other clients write and delete a
-   * key.
+   * As a job, writes totals at position 0, which have no effect; as another client, writes and
+   * deletes a key.
    */
   private static void write(Jedis redis, String query, boolean asJob) {
     if (asJob) {

@@ -12,7 +12,7 @@ import java.util.Set;
 /**
  * The aggregate of a processor.
  *
- * @param share fraction of the values below a quantile ({@code p=}), for aggregates that take one
+ * @param share fraction of the values below the quantile ({@code p=}), for quantile aggregates
  */
 public record AggregateSpec(String name, double share) implements Serializable {
   private static final String COUNT = "count";

@@ -11,8 +11,8 @@ import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.TupleFilter;
 
 /**
- * Converts conditions in plans of the previous control-plane version: a newer one resumes the
- * queries of such plans.
+ * Converts conditions in plans of the previous control-plane version, whose queries a newer control
+ * plane resumes.
  */
 final class EarlierConditions {
   private EarlierConditions() {}

@@ -10,8 +10,8 @@ import java.time.Duration;
  *     partitions are idle
  * @param checkpointInterval time between checkpoints; zero for none, so that the query starts over
  *     after a failure
- * @param checkpointDirectory folder of checkpoints ({@code file:///…}); empty for the job manager's
- *     memory
+ * @param checkpointDirectory folder for checkpoints ({@code file:///…}); empty for the job
+ *     manager's memory
  * @param restartAttempts consecutive restarts, less than five minutes apart, before the job gives
  *     up
  * @param maxGroups maximum number of groups per processor, summed over the panes of a window;

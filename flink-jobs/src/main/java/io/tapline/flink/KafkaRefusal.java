@@ -51,8 +51,8 @@ public final class KafkaRefusal {
   }
 
   /**
-   * Returns an exception that fails the job permanently. Its cause is a message for users, since
-   * they see the innermost exception.
+   * Returns an exception that fails the job permanently. Its cause has a user-facing message, since
+   * users see the innermost exception.
    *
    * @param action the refused action, such as "read topic x"
    */

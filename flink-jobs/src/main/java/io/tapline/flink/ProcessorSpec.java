@@ -8,8 +8,8 @@ import io.tapline.schema.proto.Processor;
 import java.io.Serializable;
 
 /**
- * A validated processor of a plan. It maps a parser's tuples to keys and values, aggregates these
- * by window, and selects rows from the results.
+ * A validated processor of a plan. It maps a parser's tuples to keys and values, aggregates the
+ * values by window, and selects rows from the results.
  *
  * @param ranking null if every group is a result
  * @param condition null if every group is a result
@@ -116,7 +116,7 @@ public record ProcessorSpec(
 
   /**
    * Returns the number of exemplars that a group keeps per pane. A window of several panes combines
-   * those of its panes.
+   * its panes' exemplars.
    */
   private int exemplarsPerPane() {
     return (int) Math.max(1, (Exemplars.MAX_EXEMPLARS + window.panes() - 1) / window.panes());

@@ -37,6 +37,8 @@ public record QuerySpec(
   private static final Pattern NAME = Pattern.compile("[a-z0-9-]+");
 
   /**
+   * Validates a plan.
+   *
    * @throws IllegalArgumentException if no job can run this plan; the message says why
    */
   public static QuerySpec of(Plan plan) {

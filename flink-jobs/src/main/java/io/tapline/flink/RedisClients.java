@@ -39,7 +39,7 @@ public final class RedisClients {
    * Opens a connection.
    *
    * @param timeoutMs timeout to connect, and for each response
-   * @throws IOException with a sentence for users, if the TLS files can't be read
+   * @throws IOException with a user-facing message, if the TLS files can't be read
    * @throws redis.clients.jedis.exceptions.JedisException if the server does not answer, or refuses
    *     the login
    */
@@ -52,7 +52,7 @@ public final class RedisClients {
    * Returns a pool of connections, none of which is open yet.
    *
    * @param timeoutMs timeout to connect, and for each response
-   * @throws IOException with a sentence for users, if the TLS files can't be read
+   * @throws IOException with a user-facing message, if the TLS files can't be read
    */
   public static JedisPool pool(RedisEndpoint redis, JedisPoolConfig bounds, int timeoutMs)
       throws IOException {

@@ -42,7 +42,7 @@ public enum SaslMechanism {
         "the SASL mechanism must be SCRAM-SHA-256 or PLAIN, not " + text);
   }
 
-  /** Returns a client's setting {@code sasl.jaas.config}. */
+  /** Returns the value of a client's {@code sasl.jaas.config} setting. */
   String jaas(Login login) {
     return "%s required username=\"%s\" password=\"%s\";"
         .formatted(module.getName(), login.user(), login.password());

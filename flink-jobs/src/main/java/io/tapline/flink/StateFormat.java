@@ -13,7 +13,7 @@ import java.io.IOException;
  * misread.
  */
 public final class StateFormat {
-  /** "TAP" and the layout version. Checkpoints that predate versions never begin with it. */
+  /** "TAP" and the layout version. Checkpoints that predate versioning never begin with it. */
   private static final int VERSION = 0x54415003;
 
   private StateFormat() {}
@@ -23,6 +23,8 @@ public final class StateFormat {
   }
 
   /**
+   * Reads and checks the layout version.
+   *
    * @throws IOException if the state has a different version
    */
   public static void require(DataInput in) throws IOException {
@@ -40,6 +42,8 @@ public final class StateFormat {
   }
 
   /**
+   * Reads and checks the versions of the layout and the aggregate.
+   *
    * @throws IOException if the state has a different version or aggregate
    */
   public static void require(DataInput in, MergeableAggregate aggregate) throws IOException {

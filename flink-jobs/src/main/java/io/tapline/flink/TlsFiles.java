@@ -32,7 +32,7 @@ import javax.net.ssl.X509ExtendedTrustManager;
  * A process's TLS files in PEM format. Paths are strings, so that a job can be serialized with
  * them.
  *
- * @param authorities trusted CA certificates; empty for those of the system
+ * @param authorities trusted CA certificates; empty for the system's
  * @param certificate certificate chain of this process; empty for none
  * @param key the certificate's private key, PKCS #8 without a password
  */
@@ -73,7 +73,7 @@ public record TlsFiles(String authorities, String certificate, String key) imple
   /**
    * Reads the files.
    *
-   * @throws IOException with a sentence for users
+   * @throws IOException with a user-facing message
    */
   public SSLContext context() throws IOException {
     try {
@@ -96,7 +96,7 @@ public record TlsFiles(String authorities, String certificate, String key) imple
   /**
    * Returns the earliest expiry of the certificates that this process presents.
    *
-   * @throws IOException with a sentence for users
+   * @throws IOException with a user-facing message
    */
   public Instant notAfter() throws IOException {
     try {
@@ -112,7 +112,7 @@ public record TlsFiles(String authorities, String certificate, String key) imple
   /**
    * Returns a trust manager for the authorities. REQUIRES: {@code authorities} is not empty.
    *
-   * @throws IOException with a sentence for users
+   * @throws IOException with a user-facing message
    */
   public X509ExtendedTrustManager trust() throws IOException {
     try {

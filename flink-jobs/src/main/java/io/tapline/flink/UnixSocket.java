@@ -47,7 +47,7 @@ final class UnixSocket extends Socket {
   }
 
   private void await(Selector selector) throws IOException {
-    // An interrupted thread may still read and write, as every Socket allows.
+    // An interrupted thread may still read and write, as with any Socket.
     boolean interrupted = Thread.interrupted();
     try {
       if (selector.select(key -> {}, timeoutMs) == 0) {

@@ -14,11 +14,11 @@ import java.util.Set;
  * The value that a processor takes from a tuple: a field, 1 or 0 for a condition, the time between
  * two events of the tuple's flow, or 1.
  *
- * @param field field that is aggregated; empty for other values
- * @param asked condition that makes the value 1 or 0; without nodes for other values
- * @param only condition that a tuple must meet to have a value; without nodes if all tuples have
- *     one
- * @param eventField field that marks the two events; empty for other values
+ * @param field field that is aggregated; empty for other kinds of values
+ * @param asked condition that makes the value 1 or 0; an empty tree for other kinds of values
+ * @param only condition that a tuple must meet to have a value; an empty tree if all tuples have a
+ *     value
+ * @param eventField field that marks the two events; empty for other kinds of values
  */
 public record ValueSpec(
     String field,

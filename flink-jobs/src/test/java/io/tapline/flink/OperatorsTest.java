@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Feeds the operators record by record and tests each loss separately. */
+/** Feeds the operators record by record and tests each kind of loss separately. */
 class OperatorsTest {
   private static final long SECOND = 1_000_000_000L;
 

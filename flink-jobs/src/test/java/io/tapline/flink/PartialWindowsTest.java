@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests that a window is partial exactly if some part of it was not watched. */
+/** Tests that a window is partial if and only if some part of it was not watched. */
 class PartialWindowsTest {
   private static final long SECOND = 1_000_000_000L;
   private static final String TRIGGER =

@@ -149,7 +149,7 @@ class RandomPlansTest {
 
   /**
    * Interleaves the partitions at random, and keeps the order within each. A late batch waits until
-   * every monitor has sent, since no window has closed before.
+   * every monitor has sent, since no window can close before then.
    */
   private static void feed(Pipeline pipeline, Workload workload, Random random) throws Exception {
     int[] next = new int[workload.partitions.size()];
@@ -174,8 +174,8 @@ class RandomPlansTest {
   }
 
   /**
-   * Returns true if every partition has a watermark: its next batch is late, or it has sent all or
-   * several batches.
+   * Returns true if every partition has a watermark, that is, if its next batch is late or it has
+   * sent several or all of its batches.
    */
   private static boolean allActive(Workload workload, int[] next) {
     for (int partition = 0; partition < next.length; partition++) {

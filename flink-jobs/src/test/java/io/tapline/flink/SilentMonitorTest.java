@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class SilentMonitorTest {
   private static final long SECOND = 1_000_000_000L;
 
-  /** A number of rounds above that after which a monitor is silent. */
+  /** More rounds than the number after which a monitor is silent. */
   private static final int ROUNDS = 10;
 
   private final MonitorStream talks = new MonitorStream("q", "m0", 0, 1);

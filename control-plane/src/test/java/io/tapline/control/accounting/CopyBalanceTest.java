@@ -132,8 +132,8 @@ class CopyBalanceTest {
   }
 
   /**
-   * Tests an ARP packet, which the interface counts immediately, but which the monitor excludes
-   * only once it has seen it.
+   * Tests an ARP packet, which the interface counts immediately, before the monitor has seen and
+   * excluded it.
    */
   @Test
   void packetsCountedTooEarlyThatAreNotCopiesAreNotLost() {
@@ -266,7 +266,7 @@ class CopyBalanceTest {
     Run(int seed) {
       this.seed = seed;
       this.random = new Random(seed);
-      // If a flow begins without packets, a late counter can't add any to its base.
+      // If a flow begins without packets, a late counter can't add packets to the flow's base.
       this.quietMs = random.nextBoolean() ? 14_000 : 0;
       this.maxLagMs = quietMs > 0 ? 5_000 : 900;
     }

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests how ports that require a certificate from one authority respond to other clients. */
+/** Tests how ports that require a certificate from one authority respond to clients without one. */
 class MutualTlsTest {
   private static final int TIMEOUT_MS = 10_000;
   private static final InetSocketAddress ANY =

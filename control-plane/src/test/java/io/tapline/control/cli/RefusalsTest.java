@@ -59,7 +59,7 @@ class RefusalsTest {
   private static final List<AutoCloseable> SERVERS = new ArrayList<>();
   private static StoredQueries stored;
 
-  /** The output and the exit code of an input. */
+  /** The output and the exit code that an input causes. */
   private record Outcome(String output, String code) {}
 
   @BeforeAll

@@ -74,7 +74,7 @@ class ZooKeeperWatchStoreTest {
   }
 
   /**
-   * Returns the gaps in a watch's coverage. If its node answers late, there is one at the
+   * Returns the gaps in a watch's coverage. If its node answers late, there is a gap at the
    * beginning.
    */
   private static List<Coverage.Gap> gaps(DrillService drill, String watch) {

@@ -25,8 +25,8 @@ class DiagnosisTest {
   private static final long SECOND_NS = 1_000_000_000;
 
   /**
-   * Minimum share of losses to detect. A retransmission that is lost again, or is the last packet,
-   * is undetectable.
+   * Minimum share of losses that must be detected. The loss of a retransmission, or of a flow's
+   * last packet, is undetectable.
    */
   private static final double MOSTLY = 0.7;
 

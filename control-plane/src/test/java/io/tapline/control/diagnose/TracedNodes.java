@@ -24,7 +24,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Runs a {@code tapline-multilog} node for each receiving host of an experiment of sim/packets.
- * Packets arrive through a pipe, so the test can send them after it has defined what must see them.
+ * Packets arrive through a pipe, so the test can send them after it has set up tracking or watches.
  */
 public final class TracedNodes implements AutoCloseable {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
@@ -58,7 +58,7 @@ public final class TracedNodes implements AutoCloseable {
     return new NodeAddress(host, "unix:" + folder.resolve(host + ".sock"));
   }
 
-  /** Returns each node as "NAME=ADDRESS", the form of a server's command line. */
+  /** Returns each node as "NAME=ADDRESS", as on a server's command line. */
   public List<String> addresses() {
     return hosts().stream().map(host -> host + "=" + address(host).target()).toList();
   }

@@ -356,7 +356,7 @@ class DrillServiceTest {
     }
   }
 
-  /** Tests a freeze of a minute: it ends early, with the stream that started it. */
+  /** Tests that a freeze of a minute ends early, with the stream that started it. */
   @Test
   void aFreezeEndsWithItsStream() throws Exception {
     NodeClient otherNode = new NodeClient(second.address(), NodeAccess.LOCAL);

@@ -154,7 +154,7 @@ class NodeAccessTest {
     }
   }
 
-  /** Tests certificates together with tokens, to show that one of the two does not suffice. */
+  /** Tests certificates together with tokens, to show that neither suffices alone. */
   @Test
   void aNodeMayAcceptOnlyTheControlPlanesCertificate() throws Exception {
     Certificates controls = Certificates.authority(folder, "controls");

@@ -117,10 +117,7 @@ class SnapshotAtomicityTest {
       }
     }
 
-    /**
-     * Returns, for each node, the number of rows that it has of the chain's first {@code rows}
-     * rows.
-     */
+    /** Returns, for each node, how many of the chain's first {@code rows} rows it has. */
     private static List<Long> beginning(long rows) {
       Random order = order();
       long[] counts = new long[NODES];

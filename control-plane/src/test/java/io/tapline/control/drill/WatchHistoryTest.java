@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
 
-/** Tests times without evaluation, and alerts that never arrived. */
+/** Tests periods without evaluation, and alerts that never arrived. */
 class WatchHistoryTest {
   @Test
   void gapsAddUpAndTheLatestAreKept() {

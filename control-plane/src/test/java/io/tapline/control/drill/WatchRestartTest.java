@@ -48,7 +48,7 @@ class WatchRestartTest {
   @AfterEach
   void stop() throws Exception {
     end();
-    // A node that is still waiting for its pipe needs a writer before the pipe can be closed.
+    // A node that is still waiting for a writer of its pipe ends only when it is killed.
     node.kill();
   }
 

@@ -41,7 +41,7 @@ class WatchServiceTest {
   @AfterEach
   void stop() throws Exception {
     drill.close();
-    // A node that is still waiting for its pipe needs a writer before the pipe can be closed.
+    // A node that is still waiting for a writer of its pipe ends only when it is killed.
     node.kill();
   }
 

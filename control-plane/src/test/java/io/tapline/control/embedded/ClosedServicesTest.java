@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests whether other users can access the embedded services, on each port on which this process
+ * Tests that other users can't access the embedded services, on any port on which this process
  * listens.
  */
 class ClosedServicesTest {

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
 
-/** Tests whether other users of the host can access the embedded Redis. */
+/** Tests that other users of the host can't access the embedded Redis. */
 class EmbeddedRedisTest {
   private static final String OTHER_USER_ID = "65534";
 

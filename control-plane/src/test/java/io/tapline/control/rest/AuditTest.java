@@ -181,7 +181,7 @@ class AuditTest {
     assertThat(line).matches("[!-~]+( [!-~]+){7}").endsWith(" from=127.0.0.1");
   }
 
-  /** Tests a separate server, since rejections of other tests would otherwise be suppressed. */
+  /** Tests a separate server, so that no rejections in other tests are suppressed. */
   @Test
   void loggedRejectionsAreLimitedAndTheRestCounted() throws Exception {
     RestOptions options =

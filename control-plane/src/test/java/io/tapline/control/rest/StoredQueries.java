@@ -165,7 +165,7 @@ public final class StoredQueries implements AutoCloseable {
     write(id, number, 0, "[" + row(id, number, 0, 1, url) + "]");
   }
 
-  /** Writes the first processor's window of the whole query, with one alert for this group. */
+  /** Writes the first processor's whole-query window, with one alert for this group. */
   public void alert(String id, String alert, String key) {
     long endNs = Long.MAX_VALUE;
     String row =

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests watches of two teams on one node, if one team's watch has 100,000 groups in a second. The
+ * Tests watches of two teams on one node when one team's watch has 100,000 groups in a second. The
  * other team must get all of its alerts, and none of the first team's.
  */
 class TriggerTenancyTest {

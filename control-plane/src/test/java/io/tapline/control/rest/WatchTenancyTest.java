@@ -316,7 +316,7 @@ class WatchTenancyTest {
     assertThat(send(OPS, "DELETE", path + addedId, "").statusCode()).isEqualTo(204);
   }
 
-  /** Tests alerts while the node may raise more of them, for late windows. */
+  /** Tests alerts while the node may still raise more alerts for late windows. */
   @Test
   void alertsAndTheirNumbersAreSeparateForEachOwner() throws Exception {
     for (String token : List.of(WEB, WEB_VIEWER, DB)) {

@@ -19,7 +19,7 @@ import redis.clients.jedis.exceptions.JedisException;
 
 /**
  * A redis-server for one test, which can be stopped at any time. It is open to all clients, or has
- * the users of the Docker cluster and {@code admin}, who may do everything.
+ * the users of the Docker cluster and a user {@code admin} with all rights.
  */
 public final class TestRedis implements AutoCloseable {
   private static final Duration READY = Duration.ofSeconds(10);

@@ -121,8 +121,8 @@ public final class Accounts {
   }
 
   /**
-   * Returns the reason under which a loss is counted. Packets and tuples have different reasons;
-   * another unit becomes a suffix.
+   * Returns the reason under which a loss is counted. Losses of packets and of tuples have distinct
+   * reasons; any other unit is appended as a suffix.
    */
   private static String reason(Dropped loss) {
     return switch (loss.getUnit()) {
@@ -239,7 +239,7 @@ public final class Accounts {
     return bytesIn;
   }
 
-  /** Returns the number of a queue's packets that have the time at which a monitor polled them. */
+  /** Returns the number of a queue's packets that were timestamped when a monitor polled them. */
   public long packetsPolled() {
     return packetsPolled;
   }

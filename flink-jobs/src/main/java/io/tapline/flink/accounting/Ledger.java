@@ -27,6 +27,8 @@ public final class Ledger {
   private final TreeMap<Long, Accounts> slots = new TreeMap<>();
 
   /**
+   * Creates an empty ledger.
+   *
    * @param slotNs greatest common divisor of the panes of all processors
    */
   public Ledger(int processors, long slotNs) {

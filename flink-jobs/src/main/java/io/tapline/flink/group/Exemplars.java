@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** The flows of a row that ended earliest. */
+/** A row's earliest-ending flows. */
 public final class Exemplars {
   /** Maximum number per row. */
   public static final int MAX_EXEMPLARS = 3;

@@ -13,10 +13,10 @@ import java.util.Arrays;
 /**
  * Groups by key with their aggregates, in parallel arrays behind an open-addressing index.
  *
- * <p>An entry is a number from 0 to below {@link #size}; entries never move and are never removed.
- * Values are whole numbers ({@code long}) or, in a table of reals, the bits of doubles. The table
- * counts tuples and corrects for sampling; its {@link Accumulators} contain everything that depends
- * on the aggregate. Not thread-safe.
+ * <p>An entry is a number from 0 (inclusive) to {@link #size} (exclusive); entries never move and
+ * are never removed. Values are whole numbers ({@code long}) or, in a table of reals, the bits of
+ * doubles. The table counts tuples and corrects for sampling; its {@link Accumulators} contain
+ * everything that depends on the aggregate. Not thread-safe.
  */
 public final class GroupTable {
   /**
@@ -59,6 +59,8 @@ public final class GroupTable {
   }
 
   /**
+   * Creates an empty table.
+   *
    * @param flowsKept exemplars per group
    */
   public GroupTable(MergeableAggregate aggregate, int flowsKept) {
@@ -276,7 +278,7 @@ public final class GroupTable {
     return tallies == null ? 0 : tallies.count(entry, Tallies.ABSENT);
   }
 
-  /** Returns the scaled number of the group's tuples of a kind of {@link Tallies}. */
+  /** Returns the scaled number of the group's tuples of one kind (see {@link Tallies}). */
   Value tally(int entry, int kind) {
     return tallies == null ? Value.whole(0) : tallies.value(entry, kind);
   }
@@ -289,8 +291,10 @@ public final class GroupTable {
   }
 
   /**
+   * Returns an estimate of the groups' results.
+   *
    * @param width width of the bounds; see {@link Student#quantile}
-   * @param share fraction of the values below a quantile, for aggregates that take one
+   * @param share fraction of the values below the quantile, for quantile aggregates
    * @param windowNs length of the window
    * @param countsTuples whether tuples are only counted, because they have no other value
    */
@@ -315,7 +319,7 @@ public final class GroupTable {
     return sampled() ? Double.NaN : accumulators.glance(entry, counts[entry]);
   }
 
-  /** Returns the sum of w-1 (0) or of (w-1)v (1); see {@link #addSampled}. */
+  /** Returns the sum of w-1 ({@code which} is 0) or of (w-1)v (1); see {@link #addSampled}. */
   double correction(int entry, int which) {
     return corrections == null ? 0 : corrections[entry * corrected + which];
   }

@@ -70,14 +70,14 @@ public final class Key {
   }
 
   /**
-   * Maps the bits of a double to a number that sorts, as a signed number, like the double. The
-   * function is its own inverse.
+   * Maps the bits of a double to a signed number that sorts like the double. The function is its
+   * own inverse.
    */
   public static long sortable(long bits) {
     return bits ^ bits >> 63 & Long.MAX_VALUE;
   }
 
-  /** Returns 64 well-mixed bits. */
+  /** Returns a 64-bit hash whose bits are well mixed. */
   public static long hash(byte[] key) {
     return hash(key, 0, key.length);
   }
@@ -95,7 +95,7 @@ public final class Key {
     return mix(hash ^ tail);
   }
 
-  /** Returns 64 well-mixed bits for a number. */
+  /** Returns a 64-bit hash of a number, with well-mixed bits. */
   public static long hash(long value) {
     return mix(value ^ 0x9e3779b97f4a7c15L);
   }

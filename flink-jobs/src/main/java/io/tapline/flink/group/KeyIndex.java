@@ -3,7 +3,7 @@ package io.tapline.flink.group;
 import java.util.Arrays;
 
 /**
- * Numbers distinct keys from 0, behind an open-addressing index. Entries never move and are never
+ * Numbers distinct keys from 0, using an open-addressing index. Entries never move and are never
  * removed. Not thread-safe.
  */
 final class KeyIndex {
@@ -15,8 +15,8 @@ final class KeyIndex {
   private int size;
 
   /**
-   * The entry + 1 in the low half and the high half of the key's hash in the high half; 0 if a slot
-   * is free.
+   * Slots with the entry + 1 in the low half, and the high half of the key's hash in the high half;
+   * 0 in free slots.
    */
   private long[] index = new long[32];
 
@@ -53,7 +53,10 @@ final class KeyIndex {
     return Arrays.equals(known, 0, known.length, key, begin, end);
   }
 
-  /** REQUIRES: the key is not in the index yet. The index keeps the array. */
+  /**
+   * Adds a key and returns its entry. REQUIRES: the key is not in the index yet. The index keeps
+   * the array.
+   */
   int add(byte[] key, long hash) {
     if (size == keys.length) {
       grow();

@@ -83,7 +83,8 @@ final class Tallies {
   }
 
   /**
-   * Writes an entry of {@code tallies}, which may be null. Takes one byte if the entry has none.
+   * Writes an entry of {@code tallies}, which may be null. Takes one byte if the entry has no
+   * tallies.
    */
   static void write(DataOutput out, Tallies tallies, int entry) throws IOException {
     int some = 0;

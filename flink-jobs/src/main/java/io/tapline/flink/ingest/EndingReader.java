@@ -40,6 +40,8 @@ final class EndingReader implements SourceReader<Record, KafkaPartitionSplit> {
   private ReaderOutput<Record> statefulOutput;
 
   /**
+   * Creates a reader around a Kafka reader.
+   *
    * @param listening null if windows wait forever for silent monitors
    */
   EndingReader(

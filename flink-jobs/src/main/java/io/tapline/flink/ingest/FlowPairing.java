@@ -13,8 +13,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Pairs the tuples of a flow: start and end events of one parser (diff), and key fields of a second
- * parser (join), by flow ID within one partition, which all parsers of a flow share.
+ * Pairs the tuples of a flow by flow ID: start and end events of one parser (diff), and key fields
+ * of a second parser (join). All parsers of a flow share one partition.
  *
  * <pre>
  *   start ──▶ flow{start}            joined tuple ──▶ flow{key, count}
@@ -301,8 +301,8 @@ final class FlowPairing {
   }
 
   /**
-   * Accounts for an evicted flow. Unless it has a time difference, it has only key fields, and no
-   * value is lost.
+   * Accounts for an evicted flow. If the processor's value is not a time difference, the flow has
+   * only key fields, and no value is lost.
    */
   private void discard(Flow flow, String reason, Accounts.OfProcessor accounts) {
     keyBytes -= flow.keyBytes();

@@ -20,15 +20,15 @@ import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
  * Turns batches into one record per bucket (see {@link Flush}): drops duplicates, pairs the tuples
  * of a flow, and combines tuples per pane.
  *
- * <p>Chained to the source. It flushes its partial aggregates when the watermark of its partitions
- * enters another pane, before each checkpoint, when there are too many groups, and at the end, so
- * the operator itself is stateless. A partition's state arrives with each record and is saved by
- * the source (see {@link EndingReader}).
+ * <p>The operator is chained to the source. It flushes its partial aggregates when the watermark of
+ * its partitions enters another pane, before each checkpoint, when there are too many groups, and
+ * at the end, so the operator itself is stateless. A partition's state arrives with each record and
+ * is saved by the source (see {@link EndingReader}).
  */
 public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer, byte[]>>
     implements OneInputStreamOperator<Record, Tuple2<Integer, byte[]>> {
 
-  /** Number of combined groups above which a flush follows. */
+  /** Number of combined groups above which the operator flushes. */
   private static final int MAX_GROUPS = 1 << 17;
 
   private static final long SECOND_NS = 1_000_000_000L;
@@ -217,8 +217,8 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
 
   /**
    * Returns true if the watermark entered another pane, or if the watermark of another partition
-   * became known: only then can a window close. A subtask ahead of the others does not flush more
-   * often for this.
+   * became known: only then can a window close. A subtask that is ahead of the others does not
+   * flush more often.
    */
   private boolean watermarkEnteredPane() {
     long watermark = Long.MAX_VALUE;

@@ -92,8 +92,8 @@ public final class PartitionLanes {
   /**
    * A span of packet time between two incarnations of a monitor, or two batches of a lane.
    *
-   * @param fromNs end of the earlier one
-   * @param toNs beginning of the later incarnation, or watermark of the later batch
+   * @param fromNs watermark of the earlier incarnation or batch
+   * @param toNs time when the later incarnation began to watch, or watermark of the later batch
    */
   record Gap(long fromNs, long toNs) {}
 
@@ -265,7 +265,7 @@ public final class PartitionLanes {
 
   /**
    * Records that part of the traffic is unseen until every lane of the monitor's newest incarnation
-   * watches.
+   * is watching.
    */
   private static void noteUnwatched(MonitorIncarnations monitor) {
     Life life = monitor.lives.lastEntry().getValue();
@@ -339,8 +339,8 @@ public final class PartitionLanes {
   }
 
   /**
-   * Returns the lowest watermark of the partition's monitors that do not match {@code without}; if
-   * all of those have ended, of all its monitors.
+   * Returns the lowest watermark of the partition's monitors, excluding those that match {@code
+   * without} unless all others have ended.
    */
   long watermarkNs(int partition, IntPredicate without) {
     long all = Long.MAX_VALUE;
@@ -384,7 +384,7 @@ public final class PartitionLanes {
     }
   }
 
-  /** Reads the written state; skips monitors that the plan no longer names. */
+  /** Reads the state that {@link #write} wrote; skips monitors that the plan no longer names. */
   public void read(DataInput in) throws IOException {
     reportedNs = in.readLong();
     for (long i = Wire.readUnsigned(in); i > 0; i--) {

@@ -83,8 +83,8 @@ public final class PartitionState {
   }
 
   /**
-   * Returns the lowest watermark of the partition's monitors that are not silent; of all of them if
-   * all are silent.
+   * Returns the lowest watermark of the partition's monitors, excluding silent ones unless all
+   * others have ended.
    */
   long watermarkNs() {
     return lanes.watermarkNs(partition, this::isSilent);

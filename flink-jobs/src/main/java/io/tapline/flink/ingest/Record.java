@@ -3,8 +3,8 @@ package io.tapline.flink.ingest;
 import io.tapline.schema.proto.TupleBatch;
 
 /**
- * One Kafka record, or a notification that monitors of a partition became silent or sent again. It
- * stays within the task that read it and is never serialized.
+ * One Kafka record, or a notification that monitors of a partition became silent or resumed
+ * sending. It stays within the task that read it and is never serialized.
  *
  * @param offset offset in the partition
  * @param state state of the partition, which the operator after the source updates

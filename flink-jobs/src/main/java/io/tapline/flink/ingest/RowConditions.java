@@ -11,7 +11,7 @@ import java.util.Optional;
 
 /**
  * Finds the rows of a batch that meet a condition. A batch that lacks a column of the condition is
- * malformed. A comparison with an absent value is unknown, which does not keep a row. Each
+ * malformed. A comparison with an absent value is unknown, so it does not select a row. Each
  * dictionary entry is evaluated once.
  */
 final class RowConditions {

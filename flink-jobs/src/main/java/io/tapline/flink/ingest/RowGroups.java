@@ -53,6 +53,8 @@ final class RowGroups {
   private final long[] presentBits;
 
   /**
+   * Prepares to group a batch's rows.
+   *
    * @param isReal whether values are bits of doubles
    * @param keys list that is cleared and used for this batch
    */

@@ -203,7 +203,7 @@ public final class Rows {
 
   /**
    * Returns a number that identifies each row's flow. If the parser does not record flows, each
-   * tuple counts as one.
+   * tuple counts as a separate flow.
    */
   long[] flows() {
     return flows;

@@ -34,14 +34,14 @@ final class Silence {
     rounds[monitor] = 0;
   }
 
-  /** Ends a round that was read completely. */
+  /** Ends a round in which the partition was read up to its reported end. */
   void drained() {
     for (int i = 0; i < rounds.length; i++) {
       rounds[i] = Math.min(ROUNDS, rounds[i] + 1);
     }
   }
 
-  /** Starts over, since monitors may not have reached the unresponsive broker either. */
+  /** Starts counting over, since monitors may not have reached the unresponsive broker either. */
   void unanswered() {
     Arrays.fill(rounds, 0);
   }

@@ -51,6 +51,8 @@ public final class TupleSource
   private final KafkaSource<Record> kafka;
 
   /**
+   * Creates a source.
+   *
    * @param options job options; only those for flows and silent monitors are used
    */
   public TupleSource(QuerySpec query, Endpoints endpoints, JobOptions options) {
@@ -106,8 +108,8 @@ public final class TupleSource
   }
 
   /**
-   * Returns true if silent monitors must be found. If there is only one, windows always wait for
-   * it.
+   * Returns true if silent monitors must be detected. Windows always wait for a query's only
+   * monitor.
    */
   private boolean needsEveryMonitor() {
     return !options.silentAfter().isZero() && query.monitors().size() > 1;

@@ -7,7 +7,7 @@ import io.tapline.schema.BatchReaderException;
  * The values that a processor takes from each row of a batch.
  *
  * @param bits whole numbers, bits of doubles or, if distinct values are counted, hashes; null if
- *     each tuple counts as one
+ *     tuples are only counted
  * @param absent rows without a value; null if there are none, as in most batches
  */
 record TupleValues(long[] bits, boolean[] absent) {

@@ -30,8 +30,8 @@ public final class Unwatched {
   private final NavigableMap<Long, Long> untilByFrom = new TreeMap<>();
 
   /**
-   * Records that nothing is watched in [{@code fromNs}, {@code untilNs}). Replaces the span with
-   * the same beginning.
+   * Records that nothing is watched in [{@code fromNs}, {@code untilNs}). Replaces any span that
+   * begins at {@code fromNs}.
    */
   void set(long fromNs, long untilNs) {
     if (untilNs <= fromNs) {
@@ -52,8 +52,8 @@ public final class Unwatched {
   }
 
   /**
-   * Returns true if a span begins before {@code endNs}, other than the one before the monitor's
-   * first watch.
+   * Returns true if a span begins before {@code endNs}, other than the one before the monitor began
+   * to watch.
    */
   public boolean interrupts(long endNs) {
     return !untilByFrom.subMap(Long.MIN_VALUE, false, endNs, false).isEmpty();

@@ -69,7 +69,9 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
           "results-topic");
 
   /**
-   * @throws IllegalArgumentException if an argument is unknown, missing or wrong
+   * Parses the command line.
+   *
+   * @throws IllegalArgumentException if an argument is unknown, missing or invalid
    */
   static JobArguments parse(String... args) {
     Map<String, String> values = values(args);

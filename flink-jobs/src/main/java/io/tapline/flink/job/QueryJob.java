@@ -51,8 +51,8 @@ public final class QueryJob {
       Types.TUPLE(Types.INT, PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO);
 
   /**
-   * Uptime that ends a series of failures. It exceeds the time for which the sink retries before it
-   * fails the job.
+   * Uptime after which a new failure no longer counts as consecutive. It exceeds the time for which
+   * the sink retries before it fails the job.
    */
   private static final Duration STABLE_AFTER = Duration.ofMinutes(5);
 
@@ -144,7 +144,7 @@ public final class QueryJob {
       configuration.set(CheckpointingOptions.CHECKPOINTING_INTERVAL, options.checkpointInterval());
       configuration.set(
           CheckpointingOptions.CHECKPOINTING_CONSISTENCY_MODE, CheckpointingMode.EXACTLY_ONCE);
-      // A checkpoint that fails costs replay, not the job.
+      // A failed checkpoint only lengthens the next replay; it does not fail the job.
       configuration.set(CheckpointingOptions.TOLERABLE_FAILURE_NUMBER, Integer.MAX_VALUE);
       setStorage(configuration, options.checkpointDirectory());
     }
@@ -193,7 +193,10 @@ public final class QueryJob {
     return JobArguments.format(plan, endpoints, options);
   }
 
-  /** Runs a plan in the cluster whose client calls this; see {@link JobArguments#USAGE}. */
+  /**
+   * Entry point of the job jar. Runs a plan in the cluster to which the jar was submitted; see
+   * {@link JobArguments#USAGE}.
+   */
   public static void main(String[] args) throws Exception {
     JobArguments arguments;
     try {

@@ -46,6 +46,8 @@ final class Alerts {
   private final Map<ByteBuffer, WatchedGroup> groups = new HashMap<>();
 
   /**
+   * Creates an instance without watched groups.
+   *
    * @param max maximum number of watched groups; no alerts begin for further groups
    */
   Alerts(ProcessorSpec spec, int max) {

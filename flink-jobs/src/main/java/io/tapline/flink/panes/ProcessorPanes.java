@@ -176,7 +176,7 @@ final class ProcessorPanes {
     }
   }
 
-  /** Ends alerts in the first window without tuples, which is not closed otherwise. */
+  /** Ends alerts in the first window without tuples, which otherwise would not be closed. */
   private void endAlertsBefore(long nextEndNs, Progress progress, List<WindowRows> closed) {
     long end = lastEndNs + spec.window().slideNs();
     if (alerts == null || !alerts.any() || end >= nextEndNs || end > progress.watermarkNs()) {
@@ -297,14 +297,14 @@ final class ProcessorPanes {
     return rows.of(window, all, firstPane * spec.window().paneNs(), endNs, partial);
   }
 
-  /** Returns the panes to be removed from the state since the last call. */
+  /** Returns the panes dropped since the last call, to be removed from the state. */
   Set<Long> takeRemoved() {
     Set<Long> taken = Set.copyOf(removed);
     removed.clear();
     return taken;
   }
 
-  /** Returns the panes to be written to the state since the last call. */
+  /** Returns the panes changed since the last call, to be written to the state. */
   Set<Long> takeChanged() {
     changed.removeIf(pane -> pane != WHOLE && !panes.containsKey(pane));
     Set<Long> taken = Set.copyOf(changed);

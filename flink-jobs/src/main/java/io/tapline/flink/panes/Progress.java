@@ -14,8 +14,8 @@ import java.util.stream.IntStream;
  * The progress of each monitor of the plan, as reported to one bucket.
  *
  * <p>The watermark is the minimum over all monitors. A monitor that has never sent holds it back;
- * one that has ended does not. A silent monitor does not either, unless all are silent: the fault
- * is then elsewhere. The watermark never decreases. If a silent monitor sends again, its earlier
+ * one that has ended does not. Nor does a silent monitor, unless all are silent, since the fault is
+ * then elsewhere. The watermark never decreases. If a silent monitor sends again, its earlier
  * tuples are late, and windows wait until it has caught up.
  */
 final class Progress {

@@ -95,15 +95,16 @@ final class Rows {
   }
 
   /**
-   * Returns true if the number is worse, which rejects most groups. NaN comes last in a ranking.
+   * Returns true if the number is worse than the worst one kept; this rejects most groups. NaN
+   * comes last in a ranking.
    */
   private boolean isWorse(double number, double worstKept) {
     return spec.isAscending() ? number > worstKept : number < worstKept;
   }
 
   /**
-   * Returns true if the value is worse, so that its row need not be built. The keys of equal values
-   * are compared later.
+   * Returns true if the value is worse than the worst one kept, so its row need not be built. The
+   * keys of equal values are compared later.
    */
   private boolean isWorse(Value value, Value worstKept) {
     return valueOrder.compare(value, worstKept) > 0;

@@ -6,9 +6,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/**
- * Classifies addresses by the kind of network to which they belong (RFC 6890 and its registries).
- */
+/** The kind of network to which an address belongs (RFC 6890 and its registries). */
 enum AddressKind {
   PUBLIC,
   PRIVATE,

@@ -20,8 +20,8 @@ import org.apache.flink.core.io.SimpleVersionedSerializer;
 public final class AlertSink
     implements Sink<WindowUpdate>, SupportsWriterState<WindowUpdate, AlertDelivery> {
   /**
-   * Environment variable that contains the secret for signing webhooks. Unlike plans, it is not
-   * readable.
+   * Environment variable that contains the secret for signing webhooks. Users can read plans, but
+   * not this variable.
    */
   public static final String SECRET = "TAPLINE_WEBHOOK_SECRET";
 

@@ -22,8 +22,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 /**
  * Sends alerts to Kafka topics. If a topic was deleted or the job may not write to it, the job
  * fails permanently within seconds, with an error that names the topic, since a restart would not
- * help. Calls wait for unresponsive brokers until they are interrupted. Used by one thread in
- * addition to the producer's.
+ * help. Calls wait for unresponsive brokers, for up to a minute to send and two minutes to flush;
+ * they can be interrupted. Used by one thread in addition to the producer's.
  *
  * <p>Flink's {@code KafkaSink}, which serves the results topic, can't distinguish these cases: a
  * deleted topic blocks each write for as long as unresponsive brokers do, and then restarts the
@@ -31,7 +31,10 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * timeout of two minutes.
  */
 final class AlertTopics implements AutoCloseable {
-  /** How long a topic must be missing, since brokers learn of new topics and ACLs one by one. */
+  /**
+   * How long a topic must be unwritable before the job fails, since brokers learn of new topics and
+   * ACLs one by one.
+   */
   private static final Duration MISSING_AFTER = Duration.ofSeconds(3);
 
   private static final Duration SILENCE = Duration.ofSeconds(60);

@@ -38,7 +38,9 @@ final class HttpPost implements Closeable {
   private boolean closed;
 
   /**
-   * @param timeout timeout of the whole request
+   * Creates a request.
+   *
+   * @param timeout timeout for the whole request, including connecting
    */
   HttpPost(URI uri, SSLSocketFactory tls, Duration timeout) {
     this.uri = uri;

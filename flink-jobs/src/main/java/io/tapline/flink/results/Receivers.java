@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Restricts the addresses, as resolved, to which alerts of a query may be posted:
+ * Restricts the resolved addresses to which a query's alerts may be posted:
  *
  * <pre>
  * receiver in the inventory        public  private, loopback  link-local, backplane

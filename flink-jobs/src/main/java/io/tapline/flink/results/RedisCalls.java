@@ -70,7 +70,7 @@ public final class RedisCalls {
     call.add(update.completeness(query));
   }
 
-  /** Adds key, second column (score or state) and JSON of each row. */
+  /** Adds each row's key, second column (score or state) and JSON. */
   private void addRows(List<String> call, WindowUpdate update, Function<ResultRow, String> second)
       throws IOException {
     List<String> json = update.rows(query, call.get(call.size() - 1));

@@ -26,6 +26,8 @@ public final class RedisSink implements Sink<Update> {
   private final int windowsKept;
 
   /**
+   * Creates a sink for a query's updates.
+   *
    * @param windowsKept maximum number of windows in the results stream
    */
   public RedisSink(QuerySpec query, Endpoints endpoints, int windowsKept) {

@@ -16,7 +16,10 @@ import org.apache.flink.core.memory.DataOutputSerializer;
  * <p>Not checkpointed, since these windows all close within one call. Not thread-safe.
  */
 final class Repeats {
-  /** Replaces the rows' exemplars, since windows that differ only in these are repeats. */
+  /**
+   * Empty exemplars that replace those of the rows, since windows that differ only in exemplars are
+   * repeats.
+   */
   private static final Exemplars NO_FLOWS = new Exemplars();
 
   private final QuerySpec query;

@@ -18,9 +18,9 @@ import org.apache.kafka.clients.producer.ProducerRecord;
  * Also sends each window that is written to Redis to a Kafka topic, as one line of JSON.
  *
  * <p>Delivery is at least once. After a failure, the same windows are sent again in order. A reader
- * that skips windows whose end is not after that of its last one sees each window once.
- * Transactions would delay each window until the next checkpoint. If the topic is not writable, the
- * checkpoint fails, and with it the job.
+ * sees each window once if it skips windows that do not end later than the last one that it
+ * processed. Transactions would delay each window until the next checkpoint. If the topic is not
+ * writable, the checkpoint fails, and with it the job.
  */
 public final class ResultsTopic implements KafkaRecordSerializationSchema<WindowUpdate> {
   private static final int MAX_BYTES = 16 << 20;

@@ -49,6 +49,8 @@ final class Webhooks implements AutoCloseable {
   private HttpPost underWay;
 
   /**
+   * Creates a sender.
+   *
    * @param secret empty for requests without a signature
    */
   Webhooks(String secret, Receivers receivers) {

@@ -28,7 +28,7 @@ import org.apache.flink.streaming.util.KeyedOneInputStreamOperatorTestHarness;
 import org.apache.flink.streaming.util.OneInputStreamOperatorTestHarness;
 
 /**
- * Runs the job's operators without a broker and Redis, record by record, in an order that the test
+ * Runs the job's operators without a broker or Redis, record by record, in an order that the test
  * determines. The operators can be stopped at any record and restored with a different number of
  * subtasks.
  */

@@ -78,7 +78,7 @@ class RedisFunctionsTest {
     }
   }
 
-  /** Tests the example in the documentation, which is all that a third-party dashboard has. */
+  /** Tests the documented example, which is all that authors of third-party dashboards have. */
   @Test
   void theProgramInTheDocumentShowsALiveRanking(@TempDir Path directory) throws Exception {
     Path document = Path.of(System.getProperty("tapline.root", "..")).resolve("schema/redis.md");

@@ -115,8 +115,9 @@ public final class Deployment implements AutoCloseable {
   }
 
   /**
-   * Returns everything that Redis has of a query, by key, except the query's name and the IDs and
-   * order of its windows. Omits snapshots of whole queries, since their content depends on timing.
+   * Returns everything that Redis stores for a query, by key, except the query's name and the IDs
+   * and order of its windows. Omits snapshots of whole queries, since their content depends on
+   * timing.
    *
    * @param snapshots processors whose window is the whole query
    */

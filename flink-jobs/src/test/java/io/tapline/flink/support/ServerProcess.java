@@ -64,6 +64,8 @@ public final class ServerProcess implements AutoCloseable {
   }
 
   /**
+   * Checks that the process is running.
+   *
    * @throws IllegalStateException if the process has ended
    */
   public void requireAlive() {

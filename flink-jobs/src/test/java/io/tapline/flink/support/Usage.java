@@ -40,7 +40,7 @@ public final class Usage {
   private static void add(Map<String, Long> usage, String who, FlinkRest rest, String path)
       throws Exception {
     Map<String, Long> values = new LinkedHashMap<>();
-    // Flink omits a server that is too busy to answer for ten seconds.
+    // Flink omits the metrics of a process that has not responded for ten seconds.
     Deadline.await(
         "figures of the " + who,
         () -> {
@@ -72,7 +72,7 @@ public final class Usage {
   /**
    * Returns the figures whose minimum in the last fifth of the samples exceeds their minimum in the
    * second fifth by more than a tenth. Single samples are unreliable: Flink's thread counts are up
-   * to ten seconds old, when a job may have been running.
+   * to ten seconds old, and a job may have been running then.
    */
   public static List<String> grown(List<Map<String, Long>> samples) {
     int fifth = samples.size() / 5;

@@ -44,7 +44,7 @@ public final class Workload {
   }
 
   /**
-   * @param lateChance a late batch follows one in this number of intervals; 0 for no late batches
+   * @param lateChance one in this many intervals is followed by a late batch; 0 for no late batches
    * @param hasStartTime whether batches state when their monitor began to watch, which is a time in
    *     the first half
    */

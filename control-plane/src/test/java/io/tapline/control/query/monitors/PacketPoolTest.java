@@ -148,7 +148,7 @@ class PacketPoolTest {
     }
   }
 
-  /** Mean number of turns between two faults of each kind. */
+  /** Mean number of iterations between two faults of each kind. */
   private record Faults(int death, int lead) {}
 
   /** A pool, its parts, and the record that is written before any message is sent. */

@@ -212,7 +212,7 @@ class EventsTest {
   }
 
   /**
-   * Writes to the stream, and returns true if the server has noticed that its client disconnected.
+   * Writes to the stream, and returns true if the server has detected that its client disconnected.
    * Two writes are needed: the first makes the client's host reset the connection, and the second
    * fails.
    */

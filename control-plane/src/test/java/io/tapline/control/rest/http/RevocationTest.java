@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Tests tokens that are revoked while their holders follow a query. */
 class RevocationTest {
-  /** Far below the 15 s after which an idle stream sends a keep-alive. */
+  /** A limit far below the 15 s after which an idle stream sends a keep-alive. */
   private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
   private static final String REVOKED = Token.newSecret();
