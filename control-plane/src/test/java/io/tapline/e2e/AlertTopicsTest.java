@@ -32,7 +32,10 @@ class AlertTopicsTest {
       "PARSE http_get FROM * TO *:8080 LIMIT 1h SAMPLE * PROCESS (trigger: group=url, topic=%s)";
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
-  /** Maximum time to stop. By default, a Kafka producer waits for a minute or more. */
+  /**
+   * Maximum time that a server may take to stop. By default, a Kafka producer waits for a minute or
+   * more.
+   */
   private static final Duration STOP = Duration.ofSeconds(25);
 
   @TempDir static Path folder;

@@ -119,7 +119,8 @@ class LiveQueriesTest {
 
   /**
    * Checks that each request from the query's first one up to {@code last} is counted {@code times}
-   * times. Of the others, only requests in progress when the query began or ended may be counted.
+   * times. Other requests may be counted only if they were in progress when the query began or
+   * ended.
    */
   private void expectCounts(Watch watch, int last, int times) throws Exception {
     Map<String, Integer> expected = new HashMap<>();

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
  * Tests SAMPLE auto over switches, under five times the load that the pipeline can process. A
  * client sends datagrams through the fat tree, and an edge switch mirrors them. After a while, the
  * link between the broker and the job passes only a fifth of the tuples. Then the load falls to
- * half of what the link passes. The client counts its own flows.
+ * half the rate that the link passes. The client counts its own flows.
  *
  * <p>Reports the rate, the age of the latest result, the number of packets that the switch copied,
  * the number of windows in which all ten rows had the true value within their bounds, and the time

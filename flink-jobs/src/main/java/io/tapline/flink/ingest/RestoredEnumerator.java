@@ -12,9 +12,9 @@ import org.apache.flink.connector.kafka.source.split.KafkaPartitionSplit;
  * A Kafka enumerator for a job that is restored from a checkpoint whose state has all partitions.
  *
  * <p>The connector's own enumerator notifies readers that they have all their partitions only after
- * it has discovered new ones, which a restored one never does. So a bounded job would not end after
- * a job manager failure, or when started from a savepoint. This enumerator notifies each reader
- * when the reader registers, after its partitions were assigned.
+ * it has discovered new partitions, which a restored enumerator never does. So a bounded job would
+ * not end after a job manager failure, or when started from a savepoint. This enumerator notifies
+ * each reader when the reader registers, after its partitions were assigned.
  */
 final class RestoredEnumerator
     implements SplitEnumerator<KafkaPartitionSplit, KafkaSourceEnumState> {

@@ -42,7 +42,7 @@ final class RedisFunctions {
   }
 
   /**
-   * Calls a function; retries until a call succeeds or the timeout has passed.
+   * Calls a function; retries after temporary errors until the timeout has passed.
    *
    * @param call function, number of keys, keys, arguments
    */

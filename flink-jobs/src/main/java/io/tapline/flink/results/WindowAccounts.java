@@ -60,8 +60,8 @@ final class WindowAccounts {
   }
 
   /**
-   * Returns a copy of a window's accounts. REQUIRES: the window ends after all earlier requested
-   * ones.
+   * Returns a copy of a window's accounts. REQUIRES: the window ends after all windows requested
+   * earlier.
    */
   Accounts of(long startNs, long endNs) {
     long first = spec.window().paneOf(startNs);

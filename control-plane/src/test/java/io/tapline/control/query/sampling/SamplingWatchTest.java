@@ -93,8 +93,8 @@ class SamplingWatchTest {
   /**
    * Tests ten batches of any size per second, read under a broker's quota. After the tenth second,
    * the broker grants ten seconds' worth at once, then nothing until that is used up. While a
-   * backlog of full batches is read, the smaller ones behind it must not be assumed to be full, and
-   * a paused job must not be assumed to have stopped.
+   * backlog of full batches is read, the smaller batches behind it must not be assumed to be full,
+   * and a paused job must not be assumed to have stopped.
    */
   @Test
   void aJobBehindAQuotaGetsItsShareWithABoundedLag() {
