@@ -48,7 +48,7 @@ class WatchRestartTest {
   @AfterEach
   void stop() throws Exception {
     end();
-    // A node that is still waiting for a writer of its pipe ends only when it is killed.
+    // A node that is still waiting for a writer of its pipe may not end on SIGTERM.
     node.kill();
   }
 

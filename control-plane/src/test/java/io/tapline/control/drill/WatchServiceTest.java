@@ -41,7 +41,7 @@ class WatchServiceTest {
   @AfterEach
   void stop() throws Exception {
     drill.close();
-    // A node that is still waiting for a writer of its pipe ends only when it is killed.
+    // A node that is still waiting for a writer of its pipe may not end on SIGTERM.
     node.kill();
   }
 
