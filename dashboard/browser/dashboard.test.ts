@@ -132,7 +132,7 @@ describe.skipIf(reason !== "")("dashboard", () => {
     await until("the page shows all requests", async () => JSON.stringify(await ranking()) === JSON.stringify(expected));
     const result = await tapline.json(`/api/v1/queries/${id}/results?processor=0&limit=3`);
     expect(result.rows.map((row: any) => [row.key.url, String(row.value)])).toEqual(expected);
-    // No window of an hour is complete yet.
+    // No one-hour window is complete yet.
     expect(await page.locator("[data-processor='0'] .completeness").textContent()).toMatch(/^Partial/);
     expect(await page.locator("[data-processor='0'] .bar.hollow").count()).toBe(expected.length);
     const previousAttribute = await page.locator("[data-processor='0']").getAttribute("data-end");

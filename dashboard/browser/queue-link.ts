@@ -2,8 +2,8 @@
 import { run } from "./programs";
 
 /**
- * Sends bursts of two flows into the first interface, each with a packet of a third flow behind it, and then into the
- * second interface one packet per millisecond, as a queue would.
+ * Sends bursts of two flows into the first interface, each followed by a packet of a third flow, and then sends one
+ * packet per millisecond into the second interface, as a queue would.
  */
 const SEND = `
 import math, socket, struct, sys, time

@@ -149,8 +149,8 @@ function replaceSelection(event: InputEvent, view: EditorView): boolean {
 }
 
 /**
- * Converts a position. Lines and columns start at 1. Columns count code points, of which those beyond 16 bits take two
- * units in the document.
+ * Converts a position. Lines and columns start at 1. Columns count code points; those beyond 16 bits take two units in
+ * the document.
  */
 export function place(document: Text, { line, column, length }: QueryError): { from: number; to: number } {
   const target = document.line(Math.min(Math.max(line, 1), document.lines));

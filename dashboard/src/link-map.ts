@@ -39,7 +39,7 @@ export function latestShare(link: MeasuredLink): number | null {
   return latest?.value ?? null;
 }
 
-/** Returns the links with two known ends. A port that several rows describe still has only one direction. */
+/** Returns the links with two known ends. If several rows have the same ends, uses only the first. */
 function known(links: MeasuredLink[]): Map<string, MeasuredLink> {
   const ends = new Map<string, MeasuredLink>();
   for (const link of links) {
@@ -51,8 +51,8 @@ function known(links: MeasuredLink[]): Map<string, MeasuredLink> {
 }
 
 /**
- * Assigns levels by distance from the hosts, which are the nodes that no row measures. If several other nodes lead to
- * one that no row measures, only uplinks are measured: all such nodes are then switches and go into the upper row.
+ * Assigns levels by distance from the hosts, which are the nodes that no row measures. If such a node has several
+ * neighbours, it is a switch and only uplinks are measured: all unmeasured nodes then go into the upper row.
  */
 function levelsOf(links: MeasuredLink[]): Map<string, number> {
   const switches = new Set(links.map((link) => link.switch));
@@ -144,7 +144,7 @@ function node(map: LinkMap, place: Place): SVGElement {
   return svg("g", { class: place.level === 0 ? "place end" : "place" }, svg("title", {}, name), svg("rect", box), text);
 }
 
-/** Draws the map, whose values the table of loads also has. Returns null if no link has two known ends. */
+/** Draws the map; the table of loads has the same values. Returns null if no link has two known ends. */
 export function drawing(links: MeasuredLink[]): SVGElement | null {
   const map = layout(links);
   if (map.directions.length === 0) return null;

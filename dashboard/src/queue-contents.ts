@@ -21,7 +21,7 @@ export interface Source {
 export function sourceOf(query: Query, queue: string): Source | null {
   const named = (query.plan.queues ?? []).map((queue) => `${queue.switch_name}:${queue.port}`);
   if (named.length > 0 && !named.includes(queue)) return null;
-  // Only a query of one queue may leave the queue out of the key.
+  // Only a query that measures a single queue may leave the queue out of the key.
   const fits = (processor: PlanProcessor) => named.length === 1 || (processor.key ?? []).includes("queue");
   const flows = query.plan.processors.findIndex((processor) => isMaximum(processor, "queued_bytes") && processor.key?.includes("dst_ip") && fits(processor));
   if (flows < 0) return null;
@@ -46,7 +46,9 @@ export interface Layer {
   key: Row["key"];
   /** Maximum number of the flow's bytes in the queue when one of its packets arrived. */
   bytes: number;
-  /** The contents by flow, scaled down if the flows' maxima, which are of different packets, exceed the depth. */
+  /**
+   * The flow's bytes, scaled down if the flows' maxima, which occurred at different packets, exceed the depth in total.
+   */
   height: number;
   exemplars: Exemplar[];
 }

@@ -37,7 +37,7 @@ class ArchitectureTest {
   private static final Path HOME = Path.of(System.getProperty("tapline.root", ".."));
   private static final Path TABLE = HOME.resolve("make/packages.txt");
 
-  /** The line of the table with the maximum number of a package's files. */
+  /** Prefix of the table's line with the maximum number of files per package. */
   private static final String MAX = "most:";
 
   private static JavaClasses classes;

@@ -54,7 +54,10 @@ public abstract class Accumulators {
     throw new UnsupportedOperationException(getClass() + " can't subtract");
   }
 
-  /** Returns true if a group's state may have saturated, which makes subtraction wrong. */
+  /**
+   * Returns true if the state of any of the first {@code groups} groups may have saturated, which
+   * makes subtraction wrong.
+   */
   public boolean mayHaveSaturated(int groups) {
     return false;
   }

@@ -20,7 +20,7 @@ public record Value(double number, long exact, boolean whole, double low, double
   /** The value of a group in which no tuple has a value. */
   public static final Value NONE = real(Double.NaN);
 
-  /** Compares in ascending or descending order; NaN comes last. */
+  /** Returns a comparator for ascending or descending order; NaN comes last. */
   public static Comparator<Value> order(boolean ascending) {
     Comparator<Value> known = Comparator.naturalOrder();
     return Comparator.comparing((Value value) -> !value.isKnown())

@@ -58,7 +58,7 @@ class AggregatesTest {
     }
   }
 
-  /** A group of which all tuples, or only some, were kept. */
+  /** A group whose tuples were all kept, or were sampled. */
   private record Whole(long tuples, boolean isReal, boolean isSampled) implements Group {
     @Override
     public boolean countsTuples() {

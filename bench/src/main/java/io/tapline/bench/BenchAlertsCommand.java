@@ -31,7 +31,7 @@ final class BenchAlertsCommand implements Callable<Integer> {
   private static final int WARM_UP_SECONDS = 30;
   private static final int WARM_UP_RATE = 100_000;
 
-  /** Time after the warm-up in which the stream job catches up. */
+  /** Time after the warm-up during which the stream job catches up. */
   private static final int CALM_SECONDS = 15;
 
   private static final int CALM_RATE = 1_000;

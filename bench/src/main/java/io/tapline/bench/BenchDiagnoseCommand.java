@@ -21,7 +21,7 @@ import java.util.function.ToDoubleFunction;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code tapline bench diagnose}: repeats Confluo's Figure 9(b). */
+/** {@code tapline bench diagnose}: repeats the experiment of Confluo's Figure 9(b). */
 @Command(
     name = "diagnose",
     description =

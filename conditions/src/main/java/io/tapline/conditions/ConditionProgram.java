@@ -21,7 +21,7 @@ import java.util.function.Function;
  * once and combines the rows of the leaves.
  */
 public final class ConditionProgram {
-  /** The values of a row, by the numbers of the program's fields. */
+  /** A row's values, by the program's field numbers. */
   public interface Row {
     boolean isPresent(int field);
 

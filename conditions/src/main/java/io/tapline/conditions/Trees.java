@@ -111,17 +111,17 @@ public final class Trees {
     return Literal.newBuilder().setWord(text).build();
   }
 
-  /** Returns a tree that is true if all of these are. */
+  /** Returns the conjunction of these trees. */
   public static ConditionTree and(Collection<ConditionTree> trees) {
     return joined(trees, true);
   }
 
-  /** Returns a tree that is true if any of these is. REQUIRES: each tree has nodes. */
+  /** Returns the disjunction of these trees. REQUIRES: each tree has nodes. */
   public static ConditionTree or(Collection<ConditionTree> trees) {
     return joined(trees, false);
   }
 
-  /** Returns a tree that is true if this tree is false. REQUIRES: it has nodes. */
+  /** Returns the negation of a tree. REQUIRES: it has nodes. */
   public static ConditionTree not(ConditionTree tree) {
     Node not = Node.newBuilder().setNot(ConditionTree.Not.getDefaultInstance()).build();
     return tree.toBuilder().addNodes(not).build();
@@ -292,7 +292,7 @@ public final class Trees {
     };
   }
 
-  /** Returns true if an order agrees with the result of a comparison: negative, 0 or positive. */
+  /** Returns true if a comparison's result (negative, 0 or positive) satisfies an order. */
   static boolean holds(Order order, int compared) {
     return switch (order) {
       case NOT_EQUAL -> compared != 0;

@@ -12,9 +12,8 @@ import java.util.TreeSet;
 
 /**
  * Collects the switches, links and hosts of any connected network, then {@link #build}s its
- * topology. Switches with hosts are the edge switches; edge switches that share a switch with links
- * to two or more of them form a group. Links at edge switches have level AGGREGATION, others level
- * CORE.
+ * topology. Switches with hosts are the edge switches; edge switches with links to the same
+ * non-edge switch form a group. Links at edge switches have level AGGREGATION, others level CORE.
  */
 public final class Graph {
   private record Link(int a, int b, long capacityBps, int weight) {}

@@ -60,7 +60,7 @@ public record IpPrefix(int family, long high, long low, int length) {
   }
 
   /**
-   * Parses "10.0.0.0/8", "10.0.0.1" or, if empty, any address: the forms in plans.
+   * Parses the forms in plans: "10.0.0.0/8", "10.0.0.1", or the empty text for any address.
    *
    * @throws IllegalArgumentException if the text is none of these
    */
@@ -127,7 +127,7 @@ public record IpPrefix(int family, long high, long low, int length) {
             && (otherPrefix.low & ones(length - Long.SIZE)) == low;
   }
 
-  /** Returns true for a covered address; false for bytes that are not an address. */
+  /** Returns true if the prefix covers an address; false if these bytes are not an address. */
   public boolean covers(byte[] address) {
     return (address.length == IPV4_BYTES || address.length == IPV6_BYTES)
         && covers(new IpPrefix(address, address.length * Byte.SIZE));
@@ -167,7 +167,7 @@ public record IpPrefix(int family, long high, long low, int length) {
     return AddressText.format(address());
   }
 
-  /** Returns "10.0.0.0/8", "2001:db8::/32"; empty for any address. */
+  /** Returns text such as "10.0.0.0/8" or "2001:db8::/32"; empty for any address. */
   @Override
   public String toString() {
     return family == 0 ? "" : addressText() + "/" + length;

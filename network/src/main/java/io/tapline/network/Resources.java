@@ -5,7 +5,7 @@ package io.tapline.network;
  *
  * @param cpuMillis thousandths of a CPU
  * @param memoryMib MiB
- * @param nicBps bits per second that may be mirrored to it
+ * @param nicBps bits per second that may be mirrored to the host or process
  */
 public record Resources(long cpuMillis, long memoryMib, long nicBps) {
   public static final Resources NONE = new Resources(0, 0, 0);

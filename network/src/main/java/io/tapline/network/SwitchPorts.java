@@ -38,7 +38,7 @@ public final class SwitchPorts {
       return isNumbered() ? String.valueOf(number) : neighbour;
     }
 
-    /** Returns the port for users: "3 (spine2)", or "spine2". */
+    /** Returns a name for users: "3 (spine2)", or "spine2". */
     @Override
     public String toString() {
       return isNumbered() ? "%d (%s)".formatted(number, neighbour) : neighbour;
@@ -139,7 +139,8 @@ public final class SwitchPorts {
     /**
      * Numbers the ports of a switch that lead to a neighbour.
      *
-     * @throws IllegalArgumentException if there are fewer or more such ports, or a number is in use
+     * @throws IllegalArgumentException if there are fewer or more such ports than numbers, or a
+     *     number is in use
      */
     public Builder number(String name, String neighbour, List<Integer> numbers) {
       List<Port> ports = bySwitch.getOrDefault(name, List.of());

@@ -10,7 +10,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class TopologyTest {
   private static final HostMaker HOSTS = HostMaker.uniform(12, 64);
 
-  /** Returns the same fat tree, built switch by switch. */
+  /** Returns the same topology as {@link FatTree}, built switch by switch. */
   private static Topology asGraph(int k) {
     Graph graph = new Graph();
     int half = k / 2;

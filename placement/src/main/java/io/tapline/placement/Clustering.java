@@ -16,8 +16,8 @@ import java.util.stream.IntStream;
  */
 final class Clustering {
   /**
-   * Maximum number of clusters outside its group, smallest first, that a cluster may be merged
-   * with.
+   * Number of clusters, the smallest ones, that a cluster may be merged with in addition to those
+   * of its groups. If there are few clusters, all are candidates.
    */
   private static final int FAR_CANDIDATES = 24;
 
@@ -167,7 +167,7 @@ final class Clustering {
     return cost;
   }
 
-  /** Returns this many clusters, improved by moving single sources and centers. */
+  /** Returns {@code count} clusters, refined by moving individual sources and centers. */
   List<Cluster> clusters(int count) {
     boolean[] joined = new boolean[clusters.size()];
     int last = maxCount() + maxCount() - count;

@@ -102,8 +102,8 @@ final class Dominating implements Strategy {
     }
 
     /**
-     * Looks for less traffic with the same number of processes, which is the result if no layout
-     * with fewer processes is found.
+     * Looks for a layout with less traffic and the same number of processes. It is the result if no
+     * layout with fewer processes is found.
      */
     private void lookAtAsMany(ParetoFront front) {
       if (aim == Aim.LEAST_TRAFFIC && asMany == null && best == network) {

@@ -143,7 +143,7 @@ public final class LowerBound {
     return cost.value() / SCALE;
   }
 
-  /** Divides the flows of each pair of racks among both racks. */
+  /** Divides the flows of each pair of racks between the two racks. */
   private void divide(MPSolver solver, MPConstraint[] flows, double[] max) {
     classes()
         .forEach(

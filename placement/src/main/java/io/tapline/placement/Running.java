@@ -7,7 +7,7 @@ import java.util.TreeMap;
 
 /**
  * The processes of a {@link Deployment}, by numbers that do not change while they run. Only {@link
- * Reshaping} changes it, on its own copy.
+ * Reshaping} modifies an instance, and only its own copy.
  */
 final class Running {
   /** A monitor and the aggregator that it writes to. */

@@ -227,7 +227,7 @@ public final class Compiler {
 
   /**
    * Notes the triggers' cost at the inventory's traffic, if that is known. Returns false, and
-   * reports an error, if it exceeds what a monitor may use.
+   * reports an error, if the cost exceeds what a monitor may use.
    */
   private boolean fitIntoMonitor(Ast.Query query, PacketTriggers.Split split) {
     if (split.triggers().isEmpty() || inventory.traffic().isEmpty()) {

@@ -23,8 +23,8 @@ import java.util.stream.Stream;
 
 /**
  * Resolves a condition against the fields of a parser. In the result, fields have their canonical
- * names, numbers are plain and in the field's unit, and host names are addresses. Evaluating it
- * requires only the types of columns.
+ * names, numbers are plain and in the field's unit, and host names are addresses. Evaluating the
+ * result requires only the types of columns.
  *
  * <p>An unquoted word is a string if it is compared with a string, a host of the inventory if it is
  * compared with an address, and otherwise a field.

@@ -39,7 +39,7 @@ public final class Explain {
     return Plans.toJson(plan);
   }
 
-  /** Returns the plan as text of several lines, each ended by a line feed. */
+  /** Returns the plan as multi-line text; every line ends with a line feed. */
   public static String render(Plan plan, List<Note> notes) {
     return render(plan, notes, true);
   }

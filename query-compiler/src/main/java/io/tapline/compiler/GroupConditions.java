@@ -25,7 +25,7 @@ final class GroupConditions {
   /** Aggregates that need no field in a condition. */
   private static final List<String> OF_TUPLES = List.of("count", "rate", "distinct", "flows");
 
-  /** The field that identifies the flow of a tuple. */
+  /** The field that identifies a tuple's flow. */
   private static final String FLOW = "flow_hash";
 
   private final Fields fields;

@@ -262,7 +262,7 @@ final class PacketTriggers {
   }
 
   /**
-   * Returns a monitor's trigger that only counts packets which meet a condition; empty if the
+   * Returns a monitor's trigger that counts only packets that meet a condition; empty if the
    * monitor can't test the condition.
    *
    * @param trigger trigger from {@link #split} without {@code only=}

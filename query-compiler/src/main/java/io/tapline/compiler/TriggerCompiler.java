@@ -18,8 +18,8 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Compiles many triggers on packets whose queries differ only in the trigger's arguments. Common
- * parts are compiled only once: the other clauses, and triggers that differ only in {@code only=}.
+ * Compiles many packet triggers, whose queries differ only in the trigger's arguments. Common parts
+ * are compiled only once: the other clauses, and triggers that differ only in {@code only=}.
  * Triggers do not pass through the grammar. A trigger that is rejected here is compiled as a whole
  * query, which reports its errors. Thread-safe.
  */
@@ -197,7 +197,7 @@ public final class TriggerCompiler {
   /** Returns a trigger without {@code only=}, which many triggers share; empty if it is invalid. */
   private Optional<PacketTrigger> wide(TriggerText trigger) {
     Optional<PacketTrigger> known = wide.get(trigger);
-    // Compiled outside the map, since two threads that compile it get the same result.
+    // Not computed atomically: two threads that compile the same trigger get the same result.
     if (known == null) {
       known = compiled(trigger);
       wide.put(trigger, known);

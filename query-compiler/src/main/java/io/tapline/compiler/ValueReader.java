@@ -18,7 +18,7 @@ import java.util.Optional;
 import java.util.function.IntFunction;
 
 /**
- * Reads the values of a condition by the type of the field that they are compared with.
+ * Reads the values of a condition according to the type of the field that they are compared with.
  *
  * @param spans returns the position of a value
  */

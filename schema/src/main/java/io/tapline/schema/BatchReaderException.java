@@ -1,7 +1,7 @@
 package io.tapline.schema;
 
 /**
- * Thrown for a record that is not a tuple batch, or that contradicts itself; the message states the
+ * Thrown for a record that is not a tuple batch, or that is inconsistent; the message states the
  * error.
  */
 public final class BatchReaderException extends Exception {
@@ -22,8 +22,7 @@ public final class BatchReaderException extends Exception {
   }
 
   /**
-   * Returns the error for a batch that contradicts itself, or lacks columns that its parser
-   * declares.
+   * Returns the error for a batch that is inconsistent, or lacks columns that its parser declares.
    */
   public static BatchReaderException malformed(String message) {
     return new BatchReaderException(Reason.MALFORMED, message);

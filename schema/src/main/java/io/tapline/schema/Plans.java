@@ -15,7 +15,7 @@ public final class Plans {
 
   private Plans() {}
 
-  /** Returns several lines without a final line feed. Fields with default values are omitted. */
+  /** Returns multi-line JSON without a final line feed. Omits fields with default values. */
   public static String toJson(Plan plan) {
     try {
       return readable(JsonFormat.printer().preservingProtoFieldNames().print(plan));
@@ -24,10 +24,7 @@ public final class Plans {
     }
   }
 
-  /**
-   * Reverts the escapes that the printer uses for JSON within HTML; the meaning of the JSON stays
-   * the same.
-   */
+  /** Undoes the printer's HTML-safe escaping; the JSON stays equivalent. */
   private static String readable(String json) {
     return ESCAPE
         .matcher(json)

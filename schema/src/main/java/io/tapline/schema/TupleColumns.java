@@ -15,9 +15,8 @@ import java.util.Map;
 /**
  * The columns of one batch, decoded on demand into arrays with one number per row.
  *
- * <p>Sizes are checked on creation, and numbers when a column is decoded. A batch that contradicts
- * itself gives a {@link BatchReaderException}, never a wrong value or another exception. Not
- * thread-safe.
+ * <p>Sizes are checked on creation, and numbers when a column is decoded. An inconsistent batch
+ * causes a {@link BatchReaderException}, never a wrong value or another exception. Not thread-safe.
  */
 public final class TupleColumns {
   /**

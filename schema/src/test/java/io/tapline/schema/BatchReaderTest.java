@@ -23,7 +23,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Tests that the reader reads everything that the writer wrote, rejects contradictory input, and
+ * Tests that the reader reads everything that the writer wrote, rejects inconsistent input, and
  * does not fail in any other way.
  */
 class BatchReaderTest {

@@ -14,8 +14,8 @@ public final class Extremes extends Accumulators {
   private final boolean largest;
 
   /**
-   * The smallest value of each group in the order of {@code long}, or the smallest complement for
-   * largest values.
+   * Each group's smallest value, as a {@code long} that sorts like the value; for largest values,
+   * the smallest complement.
    */
   private long[] min = {};
 

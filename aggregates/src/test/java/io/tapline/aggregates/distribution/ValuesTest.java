@@ -32,9 +32,7 @@ class ValuesTest {
     assertThat(quantile.low()).isLessThan(quantile.high());
   }
 
-  /**
-   * The test has the same values as parsers/trigger/sketch_test.cc, and expects the same bounds.
-   */
+  /** Uses the values of parsers/trigger/sketch_test.cc, and expects the same bounds. */
   @Test
   void agreesWithTheMonitor() {
     Values distribution = new Values();

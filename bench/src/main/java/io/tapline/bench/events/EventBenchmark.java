@@ -101,7 +101,7 @@ public final class EventBenchmark implements AutoCloseable {
           return;
         }
       } catch (ConnectException notYet) {
-        // The server does not listen yet.
+        // The server is not listening yet.
       }
       Thread.sleep(200);
     }

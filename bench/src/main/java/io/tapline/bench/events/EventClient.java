@@ -73,7 +73,9 @@ final class EventClient implements AutoCloseable {
     }
   }
 
-  /** Returns the end of the next line, whose beginning it may move; -1 after the last one. */
+  /**
+   * Returns the end of the next line; -1 after the last one. May move the line within the buffer.
+   */
   private int nextLine() throws IOException {
     for (int i = start; ; i++) {
       if (i == filled) {

@@ -14,7 +14,7 @@ import java.util.Set;
  * Decides which switch mirrors which packets to which monitor. The edge switch at one end of a
  * query's connections mirrors both directions: the end that the query names, or TO. A packet that
  * matches a query in both directions would be mirrored at both ends; the switch that comes first in
- * the list mirrors it, and the other makes an exception.
+ * the list mirrors it, and the other excludes it.
  */
 public final class MirrorPlanner {
   /** The protocols with ports: TCP and UDP. */
@@ -27,8 +27,8 @@ public final class MirrorPlanner {
   }
 
   /**
-   * Maximum number of zeros that a far port can be required to have: sampling depends on that many
-   * of its bits (plan.proto).
+   * Maximum number of bits of a far port that can be required to be zero: sampling depends on this
+   * many of its bits (flow_hash.h).
    */
   public static final int MAX_ZEROS = 6;
 
@@ -36,8 +36,8 @@ public final class MirrorPlanner {
    * A query to be mirrored.
    *
    * @param monitors monitors by switch ID, since a monitor gets copies from one switch only
-   * @param zeros number of zeros after the lowest bit of the far port, which FROM does not name,
-   *     that a connection must have; more than 0 only if {@link #canBeNarrowed}
+   * @param zeros number of bits, from the second lowest, that must be zero in a connection's far
+   *     port, the one at the FROM end; more than 0 only if {@link #canBeNarrowed}
    */
   public record Query(String id, Match match, Side side, Map<String, String> monitors, int zeros) {}
 

@@ -10,11 +10,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * An http or https URL in its canonical spelling, so that alerts are posted to exactly the URL that
- * was checked. The spelling has lower case, names in ASCII (IDNA) without a trailing dot, IPv4
- * addresses as four decimal numbers, and IPv6 addresses as in RFC 5952. Rejects other spellings
- * that some libraries accept as an address (octal, hexadecimal, fewer numbers), user names and
- * fragments.
+ * An http or https URL in canonical form, so that alerts are posted to exactly the URL that was
+ * checked. The scheme and host are in lower case, names are in ASCII (IDNA) without a trailing dot,
+ * IPv4 addresses are four decimal numbers, and IPv6 addresses follow RFC 5952. Rejects user names,
+ * fragments, and other notations that some libraries accept as addresses (octal, hexadecimal, fewer
+ * than four numbers).
  *
  * @param scheme http or https
  * @param host a name, an IPv4 address, or an IPv6 address without brackets

@@ -34,7 +34,7 @@ public final class ProcessorCatalogue {
   public static final int MAX_AFTER = 1000;
   public static final String DEFAULT_CONDITION = "count > 0";
 
-  /** Aggregates with a processor "group-…"; {@link #AGGREGATES} lists them first. */
+  /** Aggregates whose processor is named "group-…"; {@link #AGGREGATES} lists them first. */
   private static final List<String> USUAL = List.of("count", "sum", "max", "min", "avg");
 
   private static final String COUNTABLE =

@@ -16,7 +16,7 @@ import java.util.TreeSet;
 public final class NetworkExplain {
   private NetworkExplain() {}
 
-  /** Returns several lines, each ended by a line feed. */
+  /** Returns the plan as multi-line text; every line ends with a line feed. */
   public static String text(NetworkPlan plan) {
     StringBuilder out = new StringBuilder("placement\n");
     line(out, "network", plan.network().topology().kind());

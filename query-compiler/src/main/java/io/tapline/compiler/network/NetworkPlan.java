@@ -41,7 +41,7 @@ import java.util.stream.Stream;
  *
  * @param side side whose edge switches mirror
  * @param hosts hosts of that side
- * @param monitorIds IDs of all monitors of the layout, in its order
+ * @param monitorIds IDs of all monitors, in the layout's order
  * @param monitorOfHost for each of {@code hosts}, the monitor that receives its packets
  * @param tables mirror tables by switch
  */

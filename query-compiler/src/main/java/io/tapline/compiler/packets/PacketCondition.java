@@ -19,7 +19,7 @@ import java.util.stream.Stream;
 /**
  * The condition of a trigger that the monitor tests on packets, in postfix order.
  *
- * @param clear condition that an alert in force must meet; if empty, {@code when}
+ * @param clear condition under which an alert stays in force; if empty, {@code when}
  * @param burstNs length of the spans in which bursts are counted; 0 if there are no bursts
  * @param unit unit of the compared value
  */

@@ -52,7 +52,7 @@ public final class TriggerCost {
   static final double LOOK_INTERVAL = 1_000_000;
   static final double MAX_LOOKS = 0.1;
 
-  /** Longer windows are also tested before their end, if they don't overlap. */
+  /** Length above which windows are also tested before their end, if they don't overlap. */
   private static final long LONG_WINDOW_NS = 2_000_000;
 
   private static final Set<PacketStep.Measure> FROM_HEADERS =

@@ -26,7 +26,9 @@ public final class TupleTriggers {
   /** Maximum length of a window, as a multiple of {@code every}. */
   private static final int MAX_PANES = 100;
 
-  /** Length from which windows gain nothing from an event that is a few milliseconds earlier. */
+  /**
+   * Minimum length of windows that gain nothing from an event that is a few milliseconds earlier.
+   */
   private static final long TOO_LONG_NS = 1000 * Literals.NS_PER_MS;
 
   private static final Set<String> AGGREGATES =

@@ -20,12 +20,12 @@ public record KnownTaps(List<List<String>> monitors, boolean copied) {
     monitors = monitors.stream().map(List::copyOf).toList();
   }
 
-  /** Creates taps whose queues switches can't copy. */
+  /** Creates taps for a network whose switches can't copy queues. */
   public KnownTaps(List<List<String>> monitors) {
     this(monitors, false);
   }
 
-  /** Returns the taps for queries whose queues switches can also copy. */
+  /** Returns these taps for queries whose queues can also be copied by switches. */
   public KnownTaps withCopies() {
     return new KnownTaps(monitors, true);
   }

@@ -54,7 +54,7 @@ public final class PortNames {
   }
 
   /**
-   * Returns the place of a tap, SWITCH[:PORT[:SIDE]], with its port resolved; unchanged if the
+   * Returns the location of a tap, SWITCH[:PORT[:SIDE]], with its port resolved; unchanged if the
    * network has no such port.
    */
   public String place(String place) {

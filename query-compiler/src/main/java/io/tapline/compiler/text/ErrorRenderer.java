@@ -22,13 +22,13 @@ public final class ErrorRenderer {
 
   /**
    * Renders all errors of a query, separated by empty lines. Ends with a line feed unless there are
-   * none.
+   * no errors.
    */
   public static String render(String text, List<QueryError> errors) {
     return errors.stream().map(error -> render(text, error)).collect(Collectors.joining("\n"));
   }
 
-  /** Renders one error as several lines, each ended by a line feed. */
+  /** Renders one error as multi-line text; every line ends with a line feed. */
   public static String render(String text, QueryError error) {
     StringBuilder out = new StringBuilder();
     out.append(
@@ -70,7 +70,7 @@ public final class ErrorRenderer {
     return shown.codePointCount(0, shown.length());
   }
 
-  /** Returns the code points of a line, with those of zero width replaced with a visible one. */
+  /** Returns the code points of a line, with spaces for tabs and U+FFFD for combining marks. */
   private static int[] lineOf(String text, int number) {
     int begin = 0;
     for (int line = 1; line < number && begin >= 0; line++) {

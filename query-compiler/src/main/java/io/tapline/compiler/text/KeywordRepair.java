@@ -7,7 +7,7 @@ import org.antlr.v4.runtime.CommonToken;
 import org.antlr.v4.runtime.Token;
 
 /**
- * Finds keywords that the lexer reads as words, before parsing. Two adjacent words outside
+ * Finds, before parsing, keywords that the lexer read as words. Two adjacent words outside
  * parentheses are always an error, so the second is a keyword if it is {@code at}, which may be a
  * name elsewhere. If the second resembles a keyword, it is reported and then treated as that
  * keyword, so that the rest of the query is still checked.

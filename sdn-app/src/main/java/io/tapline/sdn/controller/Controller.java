@@ -376,7 +376,7 @@ public final class Controller implements NetworkAdapter {
       if (view.isSettled() && recovered) {
         Trees previousTrees = forwarder.trees();
         forwarder.advance(view.nowNs);
-        // Rules that name ports follow the trees.
+        // Rules that name ports depend on the trees.
         mirrorStale |= forwarder.trees() != previousTrees;
       }
     }

@@ -110,8 +110,8 @@ public final class Discovery {
 
   /**
    * Handles an LLDP frame if hosts were learned at one of its ports. Either a host relayed the
-   * frame, or the host was never behind that port, which was not known to be a link then. A host
-   * that answers a probe is behind the port.
+   * frame, or the hosts were learned wrongly, before the link was known. A host that answers a
+   * probe is behind the port.
    */
   private Result doubted(SwitchPort switchPort, SwitchPort claimed, long nowNs) {
     List<Order> probes = new ArrayList<>();
@@ -128,7 +128,7 @@ public final class Discovery {
   private Result arp(SwitchPort port, Arp arp, long nowNs) {
     if (arp.senderMac() == OWN_MAC) {
       // The controller received its own request: there is a switch between this port and the one
-      // that it left.
+      // that the request left.
       counters.add(Counter.PACKET_INS_IGNORED);
       return Result.NOTHING;
     }

@@ -55,7 +55,7 @@ final class Mirroring {
     map.datapaths().forEach((name, datapath) -> names.put(datapath, name));
   }
 
-  /** Returns the name in the inventory, or the datapath ID. */
+  /** Returns a switch's name in the inventory or, if it has none, its datapath ID. */
   String name(long datapath) {
     return names.getOrDefault(datapath, "%016x".formatted(datapath));
   }

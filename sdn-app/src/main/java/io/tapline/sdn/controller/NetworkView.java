@@ -85,7 +85,7 @@ final class NetworkView implements Ports {
   }
 
   /**
-   * Records that a switch's flows are known. It then has the flows that discovery of its links
+   * Records that a switch's flows are known. The switch then has the flows that link discovery
    * requires.
    */
   void wasRead(SwitchState state) {

@@ -22,7 +22,7 @@ public final class Rollout {
   private Rollout() {}
 
   /**
-   * Returns the rounds that lead from the actual flows to the trees.
+   * Returns the rounds of changes that turn the actual flows into those of the trees.
    *
    * @param actual forwarding flows by switch; absent switches can't be reached
    * @return changes by switch, for each round

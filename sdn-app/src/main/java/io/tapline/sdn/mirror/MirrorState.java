@@ -4,7 +4,7 @@ import io.tapline.network.rules.RuleTable;
 import java.util.Map;
 
 /**
- * The complete mirroring that a network should do, as opposed to a change.
+ * The complete wanted mirror state of a network, as opposed to a change.
  *
  * @param tables tables by name of the switch; an absent switch has no rules
  * @param monitors name of each monitor's host, by the monitor's ID

@@ -11,9 +11,9 @@ import java.util.Set;
  */
 public interface NetworkAdapter extends AutoCloseable {
   /**
-   * Sets the mirroring that the network should do; returns immediately. Idempotent. Each step of
-   * the change must be complete or harmless: forwarding never changes, and each packet is copied
-   * according to either the old or the new state.
+   * Sets the wanted mirror state; returns immediately. Idempotent. Each step of the change must be
+   * complete or harmless: forwarding never changes, and each packet is copied according to either
+   * the old or the new state.
    *
    * @throws IOException if the state can't be recorded
    */
@@ -34,7 +34,7 @@ public interface NetworkAdapter extends AutoCloseable {
   /**
    * Returns true if {@link #report} reflects the switches' actual flows, and not only the messages
    * sent to them. Rules may then skip flows that a query does not need, since the adapter knows
-   * when they copy all flows again.
+   * when the rules copy all flows again.
    */
   default boolean seesSwitches() {
     return false;

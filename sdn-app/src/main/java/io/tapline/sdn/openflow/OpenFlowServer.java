@@ -161,7 +161,7 @@ public final class OpenFlowServer implements AutoCloseable {
     return ((InetSocketAddress) listening.localAddress()).getPort();
   }
 
-  /** Runs a task on the controller's thread, after those that it was given before. */
+  /** Runs a task on the controller's thread, after all tasks submitted earlier. */
   public <T> Future<T> call(Callable<T> task) {
     return loop.next().submit(task);
   }

@@ -5,7 +5,7 @@ import java.util.Locale;
 /** The controller's counters. Everything that is dropped or rejected has a counter. */
 public enum Counter {
   CONNECTIONS,
-  /** Connections beyond the limit, or from a switch that is already connected. */
+  /** Connections beyond the limit, or from a switch that is unknown or already connected. */
   REFUSED_CONNECTIONS,
   DUPLICATE_DATAPATHS,
   /** Switches that the inventory does not name. */
@@ -56,7 +56,7 @@ public enum Counter {
   BARRIER_TIMEOUTS,
   /** Route changes that monitors did not confirm in time; switches made them regardless. */
   ROUTES_UNCONFIRMED,
-  /** Internal errors; each closes the connection whose message or turn failed. */
+  /** Internal errors; each closes the connection whose message or periodic work failed. */
   INTERNAL_ERRORS;
 
   /** Returns the name in metrics. */

@@ -104,7 +104,7 @@ class DiscoveryTest {
     assertThat(links.links()).hasSize(2);
   }
 
-  /** This happens if a link's ends came up before they were known to be a link. */
+  /** This happens if a link's ends came up before the link was known. */
   @Test
   void aHostAtALinkIsRemovedUnlessItAnswers() {
     hosts.claim(ALICE, IP, LINK_B, nowNs);

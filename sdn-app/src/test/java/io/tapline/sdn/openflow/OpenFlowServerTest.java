@@ -20,7 +20,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class OpenFlowServerTest {
-  /** Throws at every tick. */
+  /** A listener that throws at every tick. */
   private static final class FailingListener implements SwitchListener {
     private final AtomicInteger looks = new AtomicInteger();
 

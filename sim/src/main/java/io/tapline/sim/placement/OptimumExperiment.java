@@ -20,8 +20,8 @@ import java.util.function.Consumer;
 /**
  * Measures the gap between strategies and the optimum. The optimum is the minimum weighted traffic,
  * including processors, of any layout with fewer processes than Netalytics-Network. If all layouts
- * with fewer processes have more traffic than Netalytics-Network, layouts with the same number
- * count.
+ * with fewer processes have more traffic than Netalytics-Network, layouts with the same number of
+ * processes are considered instead.
  *
  * <p>Instances: a fat tree of k=4 (16 hosts) with the paper's hosts and 4 to 9 flows. Every second
  * instance has processes with a quarter of the paper's capacity, to make capacities matter.

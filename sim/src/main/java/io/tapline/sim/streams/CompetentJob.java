@@ -129,7 +129,7 @@ final class CompetentJob {
     public String url;
   }
 
-  /** Pairs events as the textbook job does, but with a single state per flow. */
+  /** Pairs events as the textbook job does, but with a single state entry per flow. */
   private static final class Pair extends KeyedProcessFunction<String, Event, Pane> {
     private final boolean join;
     private transient ValueState<OpenFlow> open;

@@ -22,9 +22,9 @@ import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.streaming.api.graph.StreamGraph;
 
 /**
- * Compares the baselines and the stream job under a producer with a fixed number of tuples per
- * second, like a monitor. Measures CPU time per tuple once the job is warm, excluding the
- * producer's threads. A job that falls behind has no result. Compares the rankings of all three
+ * Compares the baselines and the stream job on input from a producer that, like a monitor, sends a
+ * fixed number of tuples per second. Measures CPU time per tuple once the job is warm, excluding
+ * the producer's threads. A job that falls behind has no result. Compares the rankings of all three
  * jobs window by window.
  */
 public final class PacedComparison {

@@ -129,7 +129,7 @@ public final class StreamBenchmark implements AutoCloseable {
   }
 
   /**
-   * Compares the same jobs under a producer with a fixed number of tuples per second.
+   * Compares the same jobs on input from a producer that sends a fixed number of tuples per second.
    *
    * @see PacedComparison
    */

@@ -26,7 +26,7 @@ import org.apache.flink.util.Collector;
 
 /**
  * A job as a textbook would write it: one JSON object per record, keyBy, sliding windows of 10 s
- * every second, and windowAll for the ranking. It is the baseline of {@link StreamBenchmark}: it
+ * every second, and windowAll for the ranking. It is a baseline of {@link StreamBenchmark}: it
  * reads the same input, and its rankings are only used for comparison.
  */
 final class TextbookJob {
