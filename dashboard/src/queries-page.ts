@@ -97,7 +97,7 @@ export class QueriesPage implements Page {
     }
   }
 
-  /** Keeps an older plan visible, but pale, while the text is invalid. */
+  /** Keeps an older plan visible, but dimmed, while the text is invalid. */
   private failed(error: unknown): void {
     this.plan.classList.add("stale");
     if (!this.plan.hasChildNodes()) fill(this.plan, h("h2", {}, "Plan"));

@@ -25,7 +25,7 @@ public abstract class Accumulators {
    */
   public abstract void add(int[] groups, long[] values, int begin, int end);
 
-  /** Adds the state of group {@code otherGroup} of another object of this class to a group. */
+  /** Merges group {@code otherGroup} of another object of this class into a group. */
   public abstract void merge(int group, Accumulators other, int otherGroup);
 
   /** Returns a group's value, with its bounds: see {@link Group}. */

@@ -6,7 +6,7 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
- * A topology with the addresses of its hosts and their measured traffic.
+ * A topology with its hosts' addresses and measured traffic.
  *
  * @param addresses each host's addresses, by its number in the topology; empty if unknown
  */

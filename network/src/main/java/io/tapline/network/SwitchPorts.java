@@ -87,7 +87,9 @@ public final class SwitchPorts {
     return of(name).stream().filter(port -> port.neighbour().equals(neighbour)).toList();
   }
 
-  /** Returns the distance in links from each switch that has a path to this one, by name. */
+  /**
+   * Returns each switch's distance to this one in links, by name; omits switches without a path.
+   */
   public Map<String, Integer> distancesTo(String name) {
     Map<String, Integer> distances = new LinkedHashMap<>(Map.of(name, 0));
     Deque<String> queue = new ArrayDeque<>(List.of(name));

@@ -114,7 +114,8 @@ final class HostUse {
   }
 
   /**
-   * Returns the nearest host with room by weight, preferring the least loaded; -1 if none has room.
+   * Returns the host with room that is nearest by weight, preferring the least loaded; -1 if none
+   * has room.
    */
   int nearest(int place, Resources need) {
     if (fits(place, need)) {

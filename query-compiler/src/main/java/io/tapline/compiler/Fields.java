@@ -95,7 +95,7 @@ record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
 
   /**
    * Returns the key's fields: the parser's own and, if the parser lacks some, those joined from
-   * another parser that has all of these.
+   * another parser that has all the missing ones.
    */
   Key key(ParserInfo parser, List<Ast.Word> words) {
     List<Ast.Word> knownWords = words.stream().filter(this::isKnown).toList();

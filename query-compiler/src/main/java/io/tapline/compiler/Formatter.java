@@ -14,8 +14,8 @@ import java.util.stream.Collectors;
 import org.antlr.v4.runtime.Token;
 
 /**
- * The canonical layout of queries. Formatting keeps meaning and comments; a comment moves to its
- * own lines before the clause that it was in or before.
+ * The canonical layout of queries. Formatting preserves meaning and comments; a comment moves to
+ * its own lines before the clause that contains or follows it.
  *
  * <pre>
  * PARSE tcp_conn_time, http_get

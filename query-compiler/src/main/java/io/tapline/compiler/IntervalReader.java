@@ -11,7 +11,8 @@ import java.util.List;
 
 /**
  * Adapts windows to parsers that emit tuples once per interval. A shorter window would receive
- * either all of an interval's tuples or none, whichever part of the interval it covers.
+ * either all of an interval's tuples or none, regardless of the part of the interval that it
+ * covers.
  */
 final class IntervalReader {
   private final ParserInfo parser;

@@ -13,8 +13,8 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Measures how long events take from a packet on an interface to a client of the server's stream.
- * Uses a real server with its own agent, monitor, Kafka, Flink and Redis. Needs root.
+ * Measures the latency of events from a packet on an interface to a client of the server's event
+ * stream. Uses a real server with its own agent, monitor, Kafka, Flink and Redis. Needs root.
  */
 public final class EventBenchmark implements AutoCloseable {
   private static final ObjectMapper MAPPER = new ObjectMapper();

@@ -47,7 +47,7 @@ final class EventClient implements AutoCloseable {
     count = 0;
   }
 
-  /** Returns the number of events that the server has received up to the last one seen here. */
+  /** Returns the server's count of received events as of the last event seen here. */
   synchronized long received() {
     return received;
   }

@@ -45,7 +45,7 @@ public class CompilerBench {
   private String text;
   private Catalogue catalogue;
 
-  /** Writes the query. */
+  /** Generates the query. */
   @Setup
   public void write() throws IOException {
     catalogue = Catalogue.fromJson(Files.readString(Path.of(System.getProperty(CATALOGUE))));

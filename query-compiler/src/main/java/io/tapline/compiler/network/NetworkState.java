@@ -26,7 +26,7 @@ import java.util.TreeSet;
 /**
  * The network's state for all queries together: the hosts of processes, and one mirror table per
  * switch. Immutable: a change returns a new state and the steps that lead to it. A change keeps
- * everything that can stay.
+ * everything that need not change.
  */
 public final class NetworkState {
   private final Network network;

@@ -11,13 +11,13 @@ import java.util.OptionalInt;
 import java.util.stream.IntStream;
 
 /**
- * Chooses the existing brokers and Flink clusters to which a query's tuples have the shortest path.
- * These are the aggregators and processors of NetAlytics (Middleware 2016, 4.1), except that the
- * services already run and are not started per query. The choice is optimal: since there are few
- * brokers and clusters, it tries all combinations. A pure function of its input.
+ * Chooses, among the existing brokers and Flink clusters, those to which a query's tuples have the
+ * shortest path. These are the aggregators and processors of NetAlytics (Middleware 2016, 4.1),
+ * except that the services already run and are not started per query. The choice is optimal: since
+ * there are few brokers and clusters, it tries all combinations. A pure function of its input.
  *
  * <p>The length of a path is the weight of its links: from the monitor to the broker that leads its
- * partition, and from there to the cluster, on average over its hosts.
+ * partition, and from there to the cluster, averaged over the cluster's hosts.
  */
 public final class StreamPlanner {
   /** Larger than any distance within a network. */

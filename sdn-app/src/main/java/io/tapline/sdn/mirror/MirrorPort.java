@@ -9,7 +9,7 @@ import java.util.List;
  * The port to which a switch sends the copies for a monitor.
  *
  * @param tunnel 0 if the monitor is directly behind the port; otherwise the tunnel ID of the copies
- * @param mark destination Ethernet address of the copies; 0 if they keep that of the packet
+ * @param mark destination Ethernet address of the copies; 0 if they keep the packet's
  * @param queue the port's queue for copies of the segments that open or end TCP connections, if
  *     their mark names ports; 0 if they share the queue of all copies
  */

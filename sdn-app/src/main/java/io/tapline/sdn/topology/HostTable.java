@@ -30,7 +30,7 @@ public final class HostTable {
   /** Time for the previous owner of an address to answer. */
   public static final long RESPONSE_NS = 1_000_000_000L;
 
-  /** Time after which a doubt that is not repeated starts over. */
+  /** Time after which a repeated doubt counts as a new one. */
   private static final long MAX_VERIFICATION_NS = 10 * RESPONSE_NS;
 
   /** Verdict on a host's claim to an address. */

@@ -36,9 +36,9 @@ import redis.clients.jedis.Jedis;
 
 /**
  * Measures tuples per second and CPU time per tuple of the stream job, {@link TextbookJob} and
- * {@link CompetentJob}, in the same process and run. There is a window of 10 s every second, a
- * checkpoint into files every second, and a real broker and a real Redis on this host. All jobs
- * read the same {@link Traffic}; the baselines read less of it.
+ * {@link CompetentJob}, in the same process and run. A window of 10 s ends every second, a
+ * checkpoint is written to files every second, and a real broker and a real Redis run on this host.
+ * All jobs read the same {@link Traffic}; the baselines read less of it.
  *
  * <p>Each job reads a quarter of a long input until the JVM is warm, then all of it. The result is
  * the difference between the two runs, which excludes startup and shutdown. Not thread-safe.
