@@ -41,7 +41,7 @@ public final class Aggregates {
     return all;
   }
 
-  /** Returns all aggregates: the built-in ones first, in the order of their registration. */
+  /** Returns all aggregates: the built-in ones first, in registration order. */
   public static List<MergeableAggregate> all() {
     return List.copyOf(ALL.values());
   }

@@ -251,7 +251,7 @@ final class Annealing {
     };
   }
 
-  /** Returns the edge switch of either host of a random flow. */
+  /** Picks a random flow and returns the edge switch of one of its hosts. */
   private int plausibleRack() {
     int flow = any(problem.flows().size());
     return random.nextBoolean() ? problem.fromEdge(flow) : problem.toEdge(flow);

@@ -69,7 +69,7 @@ final class HostUse {
     cpuMillis[host] = -1;
   }
 
-  /** Returns the larger of the used shares of CPU and memory, 0 to 1. */
+  /** Returns the used share of CPU or memory, whichever is larger, from 0 to 1. */
   double load(int host) {
     Resources total = topology.host(host).total();
     double cpu = 1 - (double) cpuMillis[host] / Math.max(1, total.cpuMillis());

@@ -35,8 +35,8 @@ final class ParserArgumentReader {
   }
 
   /**
-   * Returns the values of all arguments of the query's parsers, including defaults. Ignores string
-   * forms and unknown names, which {@link ShapeReader} reports.
+   * Returns all argument values of the query's parsers, including defaults. Ignores string forms
+   * and unknown names, which {@link ShapeReader} reports.
    */
   static List<ParserArgument> read(
       List<Ast.Parser> writtenParsers, Catalogue catalogue, Errors errors) {

@@ -26,7 +26,7 @@ final class QueueReader {
    */
   static final int MAX_QUEUES = 32;
 
-  /** Maximum length of the name of a tap's switch or port, in bytes (packet_io/base/tap.h). */
+  /** Maximum length of a tap's switch or port name, in bytes (packet_io/base/tap.h). */
   private static final int LONGEST_NAME = 24;
 
   private final PortNames ports;

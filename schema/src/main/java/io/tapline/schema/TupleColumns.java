@@ -186,7 +186,7 @@ public final class TupleColumns {
     return entry(column, (int) entry);
   }
 
-  /** Returns the number of entries in the dictionary of a STRING or ADDRESS column. */
+  /** Returns the number of dictionary entries of a STRING or ADDRESS column. */
   public int entries(int column) {
     return batch.getColumns(column).getDictionaryEndCount();
   }

@@ -13,7 +13,7 @@ import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** All statistics of each group's values. Not thread-safe. */
+/** Accumulators for all statistics of each group's distribution. Not thread-safe. */
 abstract class Spreads extends Accumulators {
   /** Memory of a group's values, as a multiple of a count's. */
   static final int WEIGHT = 16;

@@ -3,9 +3,9 @@ package io.tapline.network.rules;
 /**
  * The destination Ethernet addresses that mark copies. Marks of a queue's packets identify the side
  * of the queue: 02:7a:91 and three bytes, which are twice the queue's number for arrivals, and one
- * more for departures. Marks of all of a switch's traffic identify the packet's ports: 02:7a:92, 12
- * bits for the ingress port, and 12 bits for the egress port. Marks of preferred copies, which take
- * a separate queue of the mirror port, begin with 02:7a:93 instead.
+ * more for departures. If a switch copies all of its traffic, marks identify the packet's ports:
+ * 02:7a:92, 12 bits for the ingress port, and 12 bits for the egress port. Marks of preferred
+ * copies, which take a separate queue of the mirror port, begin with 02:7a:93 instead.
  */
 public final class CopyMark {
   /** Highest queue number. */

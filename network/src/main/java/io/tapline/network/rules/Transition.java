@@ -29,7 +29,7 @@ public final class Transition {
   /**
    * Returns the steps from one table to another.
    *
-   * @param capacity maximum number of rules of the switch
+   * @param capacity maximum number of rules on the switch
    * @throws TooManyRules if the switch cannot hold old and new rules together
    */
   public static List<Step> steps(RuleTable previousTable, RuleTable newTable, int capacity) {

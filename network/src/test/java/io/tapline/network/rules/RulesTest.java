@@ -106,7 +106,7 @@ class RulesTest {
           random.nextInt(3) == 0 ? 7 : 0);
     }
 
-    /** Returns the address of some switch's host, or of no host. */
+    /** Returns the address of a random host, or an address of no host. */
     private IpPrefix address(boolean isV6) {
       return isV6
           ? IpPrefix.of("2001:db8:%d::%d".formatted(random.nextInt(4), random.nextInt(5)))

@@ -206,7 +206,7 @@ public final class TriggerCost {
     return share;
   }
 
-  /** Returns the share of a core that tests of open windows take. */
+  /** Returns the share of a core taken by tests of open windows. */
   private double looks(Channel channel, int triggers, double packets) {
     boolean tested = channel.panes() == 1 && channel.everyNs() > LONG_WINDOW_NS;
     if (!tested || !channel.group().isEmpty()) {

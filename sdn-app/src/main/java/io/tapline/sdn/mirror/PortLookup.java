@@ -39,8 +39,8 @@ public interface PortLookup {
 
   /**
    * Returns the destination Ethernet addresses of packets that enter through this port: those of
-   * the hosts to which the switch at the other end of the link forwards through it. If a host is at
-   * the other end, returns those of all hosts.
+   * the hosts to which the switch at the other end of the link forwards over this link. If a host
+   * is at the other end, returns those of all hosts.
    */
   SortedSet<Long> entering(int port);
 }

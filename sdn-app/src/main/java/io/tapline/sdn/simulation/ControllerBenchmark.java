@@ -80,7 +80,7 @@ public final class ControllerBenchmark {
     this.map = new NetworkMap(datapaths, Map.of(), Map.of(), ports);
   }
 
-  /** Returns rules for addresses of which no two can be merged into one prefix. */
+  /** Returns rules for addresses, no two of which can be merged into one prefix. */
   private static RuleTable table(int rules) {
     List<Wanted> wants = new ArrayList<>();
     for (int i = 0; i < rules; i++) {

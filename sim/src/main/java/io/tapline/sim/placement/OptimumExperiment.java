@@ -80,7 +80,7 @@ public final class OptimumExperiment {
   /**
    * Runs this many instances.
    *
-   * @param seconds time limit of each proof, of which an instance may need two
+   * @param seconds time limit of each proof; an instance may need two
    * @param done receives each instance once it is solved
    */
   public static List<Instance> run(int count, long seed, double seconds, Consumer<Instance> done) {

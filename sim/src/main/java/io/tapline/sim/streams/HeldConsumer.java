@@ -174,7 +174,7 @@ public final class HeldConsumer {
     topics.flush();
   }
 
-  /** Counts all tuples since the last batch, and sends those of flows within the rate. */
+  /** Counts all tuples since the last batch, and sends those whose flows are within the rate. */
   private byte[] batch(long fromNs, long toNs, double load) {
     double now = rate;
     BatchWriter writer = new BatchWriter(COLUMNS);
