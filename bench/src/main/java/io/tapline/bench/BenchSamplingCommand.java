@@ -118,7 +118,8 @@ final class BenchSamplingCommand implements Callable<Integer> {
   }
 
   /**
-   * Returns the seconds from the load's fall until all flows are kept; -1 if that was not observed.
+   * Returns the seconds from the drop in load until all flows are kept; -1 if that was not
+   * observed.
    */
   private int recoveredAfter(Outcome outcome) {
     return outcome.course().stream()

@@ -7,8 +7,8 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * Addresses whose key, under a mask, lies between two keys, both inclusive. A key is 4 or 6, then
- * the address in network order, padded with zeros: IPv4 sorts before IPv6.
+ * Addresses whose key, under a mask, lies between two keys, both inclusive. A key is the byte 4 or
+ * 6, then the address in network order, padded with zeros: IPv4 sorts before IPv6.
  */
 record AddressRange(byte[] low, byte[] high, byte[] mask) {
   private static final int KEY_BYTES = 17;

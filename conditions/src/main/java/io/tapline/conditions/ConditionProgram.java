@@ -13,9 +13,9 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * A condition compiled for rows whose fields have the types of tuple columns, like conditions/expr
- * in C++. It is in negation normal form, so unknown counts as false. Immutable: any thread may
- * evaluate it.
+ * A condition compiled for rows whose fields have the types of tuple columns; the C++ twin is
+ * conditions/expr. It is in negation normal form, so unknown counts as false. Immutable: any thread
+ * may evaluate it.
  *
  * <p>Evaluates by row or by column: a caller that knows a column's distinct values tests each value
  * once and combines the rows of the leaves.

@@ -165,7 +165,7 @@ final class PacketTriggers {
     return Optional.empty();
   }
 
-  /** Splits each trigger that was added into a part for the monitor and a part for the job. */
+  /** Splits each added trigger into a part for the monitor and a part for the job. */
   Split split(List<Processor> processors) {
     List<PacketTrigger> triggers = new ArrayList<>();
     List<Processor> left = new ArrayList<>(processors);

@@ -17,8 +17,8 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Tests that the queries of NetAlytics sections 3.3 and 7, and some with WHERE, give exactly the
- * plans in src/test/resources/plans.
+ * Tests that the queries of NetAlytics sections 3.3 and 7, and some with WHERE, compile to exactly
+ * the plans in src/test/resources/plans.
  */
 class PaperQueriesTest {
   static Stream<Arguments> queries() {

@@ -14,7 +14,7 @@ public final class ConditionSyntaxException extends Exception {
   /**
    * Creates an error in a condition.
    *
-   * @param position byte offset in the UTF-8 text at which the wrong part begins
+   * @param position byte offset in the UTF-8 text at which the invalid part begins
    * @param expected valid input at that position
    */
   ConditionSyntaxException(int position, String message, String expected) {
@@ -39,12 +39,12 @@ public final class ConditionSyntaxException extends Exception {
         position, Names.quoted(name) + " is not a header field", "a field");
   }
 
-  /** Returns the byte offset in the text at which the wrong part begins. */
+  /** Returns the byte offset in the text at which the invalid part begins. */
   public int at() {
     return at;
   }
 
-  /** Returns the byte offset after the wrong part. */
+  /** Returns the byte offset after the invalid part. */
   public int end() {
     return end;
   }

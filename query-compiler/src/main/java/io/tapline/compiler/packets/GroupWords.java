@@ -27,7 +27,7 @@ public record GroupWords(List<Ast.Word> fields, List<PrefixLength> networks) {
       "src_ip/24 or dst_ip/24; /1 to /32 for IPv4, /33 to /128 for IPv6, /24/64 for both";
 
   /**
-   * Reads the words of a group. Reports words that are not valid; the result contains only their
+   * Reads the words of a group. Reports invalid words; for these, the result contains only the
    * field.
    */
   public static GroupWords read(List<Ast.Word> words, Errors errors) {

@@ -39,9 +39,7 @@ public record KnownTaps(List<List<String>> monitors, boolean copied) {
                 .toList()));
   }
 
-  /**
-   * Returns the queues, as SWITCH:PORT, whose two sides are both among these taps of one monitor.
-   */
+  /** Returns the queues, as SWITCH:PORT, that have both sides among one monitor's taps. */
   public static Stream<String> queuesOf(List<String> taps) {
     return taps.stream()
         .filter(place -> place.endsWith(ARRIVALS))

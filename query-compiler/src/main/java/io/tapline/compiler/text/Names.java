@@ -35,8 +35,8 @@ public final class Names {
   }
 
   /**
-   * Returns the candidate nearest to {@code word} by edit distance, the first of equals; empty if
-   * none is similar.
+   * Returns the candidate nearest to {@code word} by edit distance, the first if several are
+   * equally near; empty if none is similar.
    */
   public static String nearest(String word, Collection<String> candidates) {
     String normal = normal(word);

@@ -50,9 +50,7 @@ public record NetworkMap(
   private static final int HOST_LENGTH = 32;
   private static final long MAX_MBIT = 1_000_000;
 
-  /**
-   * Creates the map of a network whose switches mark copies and report the speeds of their links.
-   */
+  /** Creates the map of a network whose switches mark copies and report link speeds. */
   public NetworkMap(
       Map<String, Long> datapaths,
       Map<String, List<Integer>> addresses,
