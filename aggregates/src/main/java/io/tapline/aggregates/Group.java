@@ -25,7 +25,10 @@ public interface Group {
   /** Returns the quantile argument {@code p}, above 0 to 1, if the aggregate takes one. */
   double share();
 
-  /** Returns the length of the window, which is always known only for aggregates that need it. */
+  /**
+   * Returns the length of the window. REQUIRES: {@link MergeableAggregate#needsWindow}; otherwise,
+   * the length may be unknown.
+   */
   long windowNs();
 
   /** Returns the scaled number of tuples with a value. */

@@ -57,7 +57,7 @@ final class WindowReader {
         .build();
   }
 
-  /** Reports errors in s too, since w is already invalid. */
+  /** Reports errors in s, too. REQUIRES: w is invalid. */
   private Window wrong() {
     arguments.windowNs("s");
     return Window.getDefaultInstance();

@@ -49,8 +49,9 @@ public final class StreamPlanner {
   }
 
   /**
-   * Chooses for one query. Uses clusters without a free slot only if no cluster has one. Ties are
-   * broken differently for different queries and partitions.
+   * Chooses for one query. Uses clusters without a free slot only if no cluster has one. Among
+   * equally near clusters, prefers the one with the most free slots; among equally near brokers,
+   * the choice varies by query and partition.
    *
    * @param monitors host of each partition's writer
    * @param brokers if none of them runs on a host of the network, none is chosen

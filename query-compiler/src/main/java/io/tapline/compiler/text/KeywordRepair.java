@@ -7,10 +7,10 @@ import org.antlr.v4.runtime.CommonToken;
 import org.antlr.v4.runtime.Token;
 
 /**
- * Finds, before parsing, keywords that the lexer read as words. Two adjacent words outside
- * parentheses are always an error, so the second is a keyword if it is {@code at}, which may be a
- * name elsewhere. If the second resembles a keyword, it is reported and then treated as that
- * keyword, so that the rest of the query is still checked.
+ * Finds, before parsing, keywords that the lexer read as words. Outside parentheses, a word
+ * directly after another item is always an error, so {@code at}, which may be a name elsewhere, is
+ * a keyword there. A word that resembles a keyword is reported and then treated as that keyword, so
+ * that the rest of the query is still checked.
  */
 final class KeywordRepair {
   /** Words of a condition that may precede another word. */

@@ -20,7 +20,7 @@ public final class LinkTable {
   public enum Outcome {
     NEW,
     KNOWN,
-    /** Too old: the frame was held back and replayed. */
+    /** Replayed (too old or from the future), or received by the port that sent it. */
     STALE,
     /** The port belongs to another live link, so the frame was relayed. */
     CONFLICT
