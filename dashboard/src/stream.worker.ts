@@ -13,7 +13,7 @@ export type FromWorker =
   | { type: "state"; state: State; error: string }
   | { type: "snapshot"; snapshot: Snapshot };
 
-/** Interval between updates, too short for users to read each of them. */
+/** Interval between updates; users could not read more frequent ones. */
 const UPDATE_MS = 200;
 
 const processors = new Map<number, ProcessorWindows>();

@@ -127,7 +127,7 @@ public final class BatchWriter {
   }
 
   private static Column narrowest(long[] values, Column.Type type, Column.Builder column) {
-    // Flipping the sign bit orders unsigned numbers as signed ones.
+    // Flipping the sign bit makes unsigned numbers sort as signed ones do.
     long flip = type == Column.Type.I64 ? 0 : Long.MIN_VALUE;
     long min = values.length == 0 ? flip : Long.MAX_VALUE;
     long max = values.length == 0 ? flip : Long.MIN_VALUE;

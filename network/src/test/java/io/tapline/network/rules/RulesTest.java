@@ -294,8 +294,8 @@ class RulesTest {
   }
 
   /**
-   * After each message to a switch, packets are treated as either before or after a change of the
-   * queries.
+   * After each message to a switch, packets are treated as they are either before or after the
+   * change of the queries.
    */
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3})

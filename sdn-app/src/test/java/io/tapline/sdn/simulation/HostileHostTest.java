@@ -52,7 +52,7 @@ class HostileHostTest extends GoodSwitchTestCase {
   }
 
   /**
-   * Sends ARP with another host's addresses in both ways, forged LLDP, and replayed genuine LLDP.
+   * Sends ARP with another host's IPv4 or Ethernet address, forged LLDP, and replayed genuine LLDP.
    */
   @Test
   void spoofedArpAndLldpAreCountedAndIgnored() throws Exception {
