@@ -24,7 +24,7 @@ const LARGEST = HEADER_BYTES + 899;
 const BEGIN_S = 1_795_204_800;
 
 /**
- * Returns a capture with one packet of each connection per second; each connection has its own port. Only headers are
+ * Returns a capture with one packet per connection and second; each connection has a separate port. Only headers are
  * captured.
  */
 function capture(): Buffer {

@@ -25,7 +25,7 @@ public interface Placement {
   /**
    * A placement.
    *
-   * @param monitors at least one
+   * @param monitors one or more monitors
    * @param rules mirror rules by switch; none for a local monitor
    */
   record Placed(List<Monitor> monitors, List<Rule> rules) {

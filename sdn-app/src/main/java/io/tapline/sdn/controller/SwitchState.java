@@ -157,8 +157,7 @@ final class SwitchState {
   }
 
   /**
-   * Returns the sequence number of a mirror flow's last change on this switch; 0 for a flow that
-   * existed before.
+   * Returns the sequence number of a mirror flow's last change on this switch; 0 if none was sent.
    */
   long lastChange(FlowKey flow) {
     return changed.getOrDefault(flow, 0L);

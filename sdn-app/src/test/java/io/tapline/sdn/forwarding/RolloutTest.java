@@ -69,7 +69,7 @@ class RolloutTest {
   }
 
   /**
-   * Rolls rounds out one after another, the messages of each in random order, and checks after
+   * Applies the rounds one after another, each round's messages in random order, and checks after
    * every message.
    */
   private void roll(List<Map<Long, List<FlowMod>>> rounds, Random random, Runnable check) {

@@ -22,7 +22,7 @@ class HostTableTest {
 
   private HostTable hosts = new HostTable(Map.of());
 
-  /** The real locations of hosts, and their addresses. */
+  /** The hosts' real locations and addresses. */
   private final Map<Long, Host> honest = new HashMap<>();
 
   private long nowNs = SECOND;

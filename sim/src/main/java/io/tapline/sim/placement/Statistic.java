@@ -1,7 +1,7 @@
 package io.tapline.sim.placement;
 
 /**
- * A mean over runs with its 95 % confidence interval by Student's t.
+ * A mean over runs with its 95 % confidence interval (Student's t).
  *
  * @param halfWidth half the width of the interval, which is mean ± this; 0 for a single run
  */
