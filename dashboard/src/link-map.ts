@@ -51,8 +51,8 @@ function known(links: MeasuredLink[]): Map<string, MeasuredLink> {
 }
 
 /**
- * Assigns levels by distance from the hosts, which are the nodes that no row measures. If such a node has several
- * neighbours, it is a switch and only uplinks are measured: all unmeasured nodes then go into the upper row.
+ * Assigns levels by distance from the hosts: the nodes that no row measures. But if one of these nodes has several
+ * neighbours, only uplinks are measured; all of these nodes are then switches and go into the upper row.
  */
 function levelsOf(links: MeasuredLink[]): Map<string, number> {
   const switches = new Set(links.map((link) => link.switch));

@@ -1,7 +1,7 @@
 /**
  * Escapes text for display. Escapes characters that are invisible, or that change the order or line breaks of others:
- * /\u{202e}gpj.exe. These are Unicode's controls, formats, surrogates, line and paragraph separators, and those that
- * renderers ignore by default, such as variation selectors. Java and C++ have the same table;
+ * /\u{202e}gpj.exe. These are Unicode's control, format and surrogate characters, line and paragraph separators, and
+ * characters that renderers ignore by default, such as variation selectors. Java and C++ have the same table;
  * schema/golden/readable_text.json verifies all three.
  */
 export const ESCAPED =

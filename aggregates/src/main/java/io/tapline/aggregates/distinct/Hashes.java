@@ -13,9 +13,9 @@ import org.apache.datasketches.hll.Union;
 import org.apache.datasketches.memory.Memory;
 
 /**
- * The distinct values of a group, counted by their 64-bit hashes, mergeable: exact up to {@link
- * #EXACT}, beyond that by an HLL sketch, whose registers do not depend on the order of the values.
- * Not thread-safe.
+ * A group's distinct values, counted by their 64-bit hashes: exactly up to {@link #EXACT}, beyond
+ * that by an HLL sketch, whose registers do not depend on the order of the values. Mergeable. Not
+ * thread-safe.
  */
 final class Hashes implements Accumulator<Hashes> {
   static final int EXACT = 512;

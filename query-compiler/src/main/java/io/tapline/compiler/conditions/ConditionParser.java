@@ -322,9 +322,7 @@ public final class ConditionParser {
         && peekBehind().at() == peek().end();
   }
 
-  /**
-   * Returns the number of the next tokens that form a prefix length: "/ 8", "/8", or "8" after "/".
-   */
+  /** Returns how many of the next tokens form a prefix length: "/ 8", "/8", or "8" after "/". */
   private int lengthParts(Token word) {
     if (peek().text().equals("/")) {
       return DIGITS.matcher(peekBehind().text()).matches() ? 2 : 0;

@@ -2,10 +2,10 @@ package io.tapline.compiler.text;
 
 /**
  * Escapes text for display. Escapes characters that are invisible, or that change the order or line
- * breaks of others: <code>/&#92;u{202e}gpj.exe</code>. These are Unicode's controls, formats,
- * surrogates, line and paragraph separators, and those that renderers ignore by default, such as
- * variation selectors. C++ and TypeScript have the same table; schema/golden/readable_text.json
- * verifies all three.
+ * breaks of others: <code>/&#92;u{202e}gpj.exe</code>. These are Unicode's control, format and
+ * surrogate characters, line and paragraph separators, and characters that renderers ignore by
+ * default, such as variation selectors. C++ and TypeScript have the same table;
+ * schema/golden/readable_text.json verifies all three.
  */
 public final class ReadableText {
   private static final int[][] ESCAPED = {
