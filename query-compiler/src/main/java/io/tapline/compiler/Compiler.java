@@ -66,7 +66,7 @@ public final class Compiler {
    *
    * @param query the query's identifier: lower case letters, digits and '-', at most 200
    * @param epoch epoch of the assignment, from 1
-   * @param rights rights of the caller
+   * @param rights the caller's rights
    * @param placement places the monitors
    * @param missingTopics alert topics that are known not to exist
    * @param taps taps of the query's monitor; empty if they are unknown

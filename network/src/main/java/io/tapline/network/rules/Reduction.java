@@ -10,8 +10,8 @@ import java.util.Set;
 
 /**
  * Reduces the number of matches for the same packets: removes matches that others contain, and
- * merges adjacent prefixes and port masks. Works separately for each query, monitor and kind, which
- * preserves the packets that each query wants.
+ * merges adjacent prefixes and port masks. Works separately for each query and monitor, and for
+ * wanted and excepted packets, which preserves the packets that each query wants.
  */
 final class Reduction {
   private Reduction() {}

@@ -8,8 +8,8 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Resolves port names with the links of a network: SWITCH:NEIGHBOUR and SWITCH:NUMBER become the
- * names that taps have. Without a network, all names stay unchanged.
+ * Resolves port names using a network's links: SWITCH:NEIGHBOUR and SWITCH:NUMBER become the names
+ * that taps have. Without a network, all names stay unchanged.
  */
 public final class PortNames {
   private final SwitchPorts ports;
