@@ -9,8 +9,7 @@ constexpr uint32_t kKeptOfFirst = 256;    // a greeting
 constexpr uint32_t kKeptOfResponse = 64;  // the numbers of an OK, the code of an error
 constexpr uint32_t kMaxGreetingBytes = 4 << 10;
 constexpr uint32_t kMaxLoginBytes = 128 << 10;
-// A stream that was joined in the middle belongs to another protocol if no message of this one is found within this
-// many bytes.
+// A stream that was joined in the middle belongs to another protocol if it has no message within this many bytes.
 constexpr uint64_t kMaxSeekBytes = 16 << 20;
 constexpr size_t kKeptTextBytes = 256;
 
@@ -219,8 +218,7 @@ void Exchange::prove(uint8_t weight, Sink& sink) {
   if (proven()) sink.on_client(static_cast<Side>(client_));
 }
 
-// Resumes, and returns true, if the piece is the first packet of a stream whose TCP handshake was not captured: a
-// greeting or a login.
+// Resumes if the piece is the first packet of a stream whose TCP handshake was not captured: a greeting or a login.
 bool Exchange::resume_first(Side side, Piece piece) {
   PacketReader reader(kept_of_first);
   Packet packet;
@@ -252,8 +250,7 @@ bool Exchange::resume_client(Side side, const Piece& piece, Sink& sink) {
   return true;
 }
 
-// Resumes at a response. Neither a response to a request before the latest one nor the middle of any response can begin
-// now.
+// Resumes at a response. No response to a request before the latest, nor the middle of a response, can begin now.
 bool Exchange::resume_server(Side side, const Piece& piece, Sink& sink) {
   bool strong = false;
   const Segment& segment = piece.segment;
@@ -271,8 +268,7 @@ bool Exchange::answers_latest(const Segment& segment) {
   return latest != nullptr && latest->complete && segment.peer_offset_known && segment.peer_offset == latest->end;
 }
 
-// Checks the beginning of a stream's first packet. The packet may take a long time to complete, but its beginning may
-// already rule out the protocol.
+// Checks the beginning of a stream's first packet, which may rule out the protocol long before the packet is complete.
 void Exchange::check_first(Side side) {
   Packet packet;
   if (!sides_[side].reader.begun(&packet)) return;
@@ -443,8 +439,7 @@ void Exchange::begin_response(const Packet& packet, Sink& sink) {
   response_acked_known_ = packet.first.peer_offset_known;
 }
 
-// Reads a command that is still incomplete when its response arrives. A server may refuse a command before it has
-// received all of it.
+// Reads a command that is incomplete when its response arrives: a server may refuse it before it has received it all.
 void Exchange::read_command_early(const Packet& response, Sink& sink) {
   const Stream& client = sides_[client_];
   if (pairing_.next_request() != nullptr || client.mode != Mode::kInStep || client.reader.between_packets()) return;

@@ -314,10 +314,7 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
-  /**
-   * Completes a query's end. Does not use the store afterwards: {@link #close} may be waiting for
-   * the end.
-   */
+  /** Completes a query's end. Later, the store may be closed: {@link #close} waits for it. */
   private void end(Query query) {
     boolean wasWritten = awaitWritten(query);
     try {

@@ -79,17 +79,12 @@ final class Agent {
     return stream != null;
   }
 
-  /**
-   * Returns true if the agent is disconnected and has no assignments, so that it can be evicted.
-   */
+  /** Returns true if the agent can be evicted: it is disconnected, without assignments. */
   boolean idle() {
     return stream == null && assigned.isEmpty();
   }
 
-  /**
-   * Returns true if this agent has a lease and started later than another of the same name: the
-   * latest wins.
-   */
+  /** Returns true if this agent has a lease and is a later start than another of its name. */
   boolean outlives(AgentHello newHello) {
     return stream != null
         && Long.compareUnsigned(newHello.getIncarnation(), hello.getIncarnation()) < 0;
@@ -225,10 +220,7 @@ final class Agent {
     }
   }
 
-  /**
-   * Sends triggers, unless the agent's version lacks the command; such an agent tests the plan's
-   * triggers.
-   */
+  /** Sends triggers, except to agents without the command: these test those of the plan. */
   private void sendTriggers(List<TriggersCommand> commands) {
     if (hello.getChangesTriggers()) {
       commands.forEach(triggers -> send(command().setTriggers(triggers)));
@@ -316,9 +308,7 @@ final class Agent {
     }
   }
 
-  /**
-   * Returns the time to wait for a disconnected agent, longer if it has to find this control plane.
-   */
+  /** Returns the time to wait for the agent, longer if it has to find this control plane. */
   private long timeoutNs() {
     boolean looking = assigned.values().stream().anyMatch(Assigned::inherited);
     return options.disconnectAfter().toNanos() * (looking ? 3 : 1);
