@@ -45,7 +45,7 @@ class StampDelay {
 class UsualDelay {
  public:
   void observe(int64_t late_ns) {
-    ++counts_[std::bit_width(static_cast<uint64_t>(std::max<int64_t>(late_ns, 0)))];
+    ++counts_[std::bit_width(static_cast<uint64_t>(std::clamp<int64_t>(late_ns, 0, kMaxNs)))];
     if (++total_ < kMaxTotal) return;
     total_ = 0;
     for (uint32_t& count : counts_) total_ += count /= 2;
@@ -63,8 +63,9 @@ class UsualDelay {
 
  private:
   static constexpr uint32_t kMaxTotal = 256;
+  static constexpr int64_t kMaxNs = int64_t{1} << 40;  // longer than any delay between taps
 
-  std::array<uint32_t, 65> counts_{};  // number of delays, by their number of bits
+  std::array<uint32_t, 42> counts_{};  // number of delays, by their number of bits
   uint32_t total_ = 0;
 };
 
@@ -79,7 +80,7 @@ class Pauses {
     if (packets_ < kMinPackets || stamp_ns - begin_ns_ < 2 * usual_ns) return 0;
     const int64_t least_ns = least_ns_;
     restart();
-    return least_ns > usual_ns + 2 * packet_ns ? least_ns : 0;
+    return (least_ns - usual_ns) / 2 > packet_ns ? least_ns : 0;
   }
   // Starts again, because the next packet finds the queue empty.
   void restart() {
