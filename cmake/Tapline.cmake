@@ -12,7 +12,7 @@
 #
 # A test of logic finds the same errors with sanitizers as without, so such tests are built and run once, in the
 # sanitized tree. PLAIN marks tests for which time, memory, size or the optimizer's output matters; ONLY_PLAIN marks
-# those that process millions of packets, which takes minutes under a sanitizer. In the other tree, a test is a target
+# tests that process millions of packets, which takes minutes under a sanitizer. In the other tree, a test is a target
 # that ninja builds only on request.
 #
 # ctest reports a test as skipped, not as passed, if all of it was skipped: GoogleTest programs (by test_main.cc) and

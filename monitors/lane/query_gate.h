@@ -126,7 +126,7 @@ class QueryGate {
   uint64_t limited_ = 0;        // queries with LIMIT Np
   uint64_t leased_ = 0;         // limited queries that may be granted more
   uint64_t by_endpoints_ = 0;   // queries without sampling or LIMIT Np
-  uint64_t unconditional_ = 0;  // those queries in by_endpoints_ that have no match
+  uint64_t unconditional_ = 0;  // queries in by_endpoints_ without a match
   uint64_t satisfied_ = 0;
   int64_t next_deadline_ns_ = kNever;
 };

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * Tests the tutorial "write a processor": its class compiles, its line registers the class
  * alongside the built-in aggregates, its commands print the page's output, and its results equal
- * those of the built-in aggregates.
+ * the built-in aggregates' results.
  */
 class AggregateTutorialTest {
   private static final String PAGE = "write-a-processor.md";

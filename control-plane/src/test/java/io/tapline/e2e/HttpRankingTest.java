@@ -19,8 +19,8 @@ import org.junit.jupiter.api.TestInstance;
  * Compares rankings of a capture of about 34,000 requests with the log of the nginx that served
  * them, and with a reference evaluator.
  *
- * <p>nginx logs milliseconds, so a request's window is determined from the capture: the n-th tuple
- * of a client port is the n-th request that nginx logged for that port.
+ * <p>nginx logs milliseconds, so a request's window is determined from the capture: a client port's
+ * n-th tuple is the n-th request that nginx logged for that port.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class HttpRankingTest {

@@ -19,8 +19,8 @@ import org.junit.jupiter.api.Test;
 /**
  * Measures the cost of a query's mirroring in a network, compared with the same rules installed
  * manually. In each round, one connection crosses the same switches without rules, with manual
- * rules, and with a query, in random order. Prints each round, and the minimum, median and maximum
- * of the ratios within rounds. With manual rules, the copies are not read. With a query, a monitor
+ * rules, and with a query, in random order. Prints each round, and the ratios within rounds:
+ * minimum, median and maximum. With manual rules, the copies are not read. With a query, a monitor
  * and the pipeline share the cores with the switches; the switches' own CPU time does not include
  * this.
  *

@@ -16,9 +16,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Runs queries at two ends of the fat tree, with three brokers and two Flink clusters. The leader
- * of each query's topic, and the query's job, must run at the query's end of the tree, as {@code
- * explain} predicts.
+ * Runs queries at two ends of the fat tree, with three brokers and two Flink clusters. Each query's
+ * job, and the leader of its topic, must run at the query's end of the tree, as {@code explain}
+ * predicts.
  */
 class PlacedStreamSoak {
   private static final String NEAR = "h-0-0-1";

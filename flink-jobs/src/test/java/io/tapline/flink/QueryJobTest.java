@@ -136,8 +136,8 @@ class QueryJobTest {
   }
 
   /**
-   * Tests a job whose parallelism is increased, then decreased, while tuples arrive, as an operator
-   * of the cluster would do it.
+   * Tests a job whose parallelism is increased, then decreased, while tuples arrive, as a cluster
+   * operator would do it.
    */
   @Test
   void parallelismChangedFromASavepointChangesNoResultAndTheJobStillEnds() throws Exception {

@@ -13,8 +13,8 @@ import java.util.ArrayDeque;
 import java.util.Queue;
 
 /**
- * Sends freeze and unfreeze commands over one long-lived stream, where a command costs a fraction
- * of a separate call. The next command replaces a stream that broke or whose response timed out;
+ * Sends freeze and unfreeze commands over one long-lived stream, where a command costs much less
+ * than a separate call. The next command replaces a stream that broke or whose response timed out;
  * when a stream ends, the node unfreezes what the stream had frozen.
  *
  * <p>Any thread may send; responses arrive in the order of the commands, on the connection's

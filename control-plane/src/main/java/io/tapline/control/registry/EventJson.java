@@ -8,8 +8,8 @@ import com.google.protobuf.util.JsonFormat;
 import io.tapline.schema.rpc.MonitorStatus;
 
 /**
- * Reads the events of protocol-0 agents, which are lines of JSON: the event's name, then the fields
- * of its message (schema/monitor.proto).
+ * Reads the events of protocol-0 agents, which are lines of JSON: the event's name, then its
+ * message's fields (schema/monitor.proto).
  */
 final class EventJson {
   private static final ObjectMapper MAPPER = new ObjectMapper();

@@ -86,8 +86,8 @@ final class Audit implements AutoCloseable {
   }
 
   /**
-   * Returns all X-Forwarded-For headers in their order: a proxy may add a separate header instead
-   * of an entry.
+   * Returns all X-Forwarded-For headers in their order: a proxy may add a separate header rather
+   * than an entry.
    */
   private static List<String> forwarded(Context ctx) {
     return Collections.list(ctx.req().getHeaders("X-Forwarded-For"));

@@ -89,9 +89,9 @@ final class Daemons {
   }
 
   /**
-   * Returns the daemon with a command that first removes socket files, since DPDK assumes that
-   * those left by a killed process are in use. Polling threads get their priority once the program
-   * has detached.
+   * Returns the daemon with a command that first removes socket files, since DPDK assumes that a
+   * killed process still uses its files. Polling threads get their priority once the program has
+   * detached.
    */
   private Daemon withDpdk(Daemon daemon) {
     String script =

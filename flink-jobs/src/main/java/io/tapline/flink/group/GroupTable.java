@@ -445,8 +445,8 @@ public final class GroupTable {
    * Adds an entry that was written by {@link #writeEntry} of a table with the same aggregate.
    *
    * @param hasRoom whether a new key may be added
-   * @return the entry or, if there was no room for it, -1 minus the number of its tuples, including
-   *     those without a value
+   * @return the entry or, if there was no room for it, -1 minus the number of its tuples, with or
+   *     without a value
    */
   public long readEntry(DataInput in, boolean hasRoom) throws IOException {
     byte[] key = Wire.readBytes(in);

@@ -13,8 +13,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Pairs the tuples of a flow by flow ID: start and end events of one parser (diff), and key fields
- * of a second parser (join). All parsers of a flow share one partition.
+ * Pairs the tuples of a flow by flow ID: start and end events of one parser (diff), and a second
+ * parser's key fields (join). All parsers of a flow share one partition.
  *
  * <pre>
  *   start ──▶ flow{start}            joined tuple ──▶ flow{key, count}

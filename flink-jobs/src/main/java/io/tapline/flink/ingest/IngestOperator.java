@@ -17,8 +17,8 @@ import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 
 /**
- * Turns batches into one record per bucket (see {@link Flush}): drops duplicates, pairs the tuples
- * of a flow, and combines tuples per pane.
+ * Turns batches into one record per bucket (see {@link Flush}): drops duplicates, pairs each flow's
+ * tuples, and combines tuples per pane.
  *
  * <p>The operator is chained to the source. It flushes its partial aggregates when the watermark of
  * its partitions enters another pane, before each checkpoint, when there are too many groups, and

@@ -11,8 +11,8 @@ import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.GlobalConfiguration;
 
 /**
- * The servers on which the job itself depends: Kafka, Redis, Flink and ZooKeeper, if the settings
- * of the job or its task manager name them, and the task manager's host.
+ * The servers on which the job itself depends: Kafka, Redis, Flink and ZooKeeper, if the job's or
+ * its task manager's settings name them, and the task manager's host.
  *
  * @param servers {@code host:port} each, IPv6 in brackets
  */

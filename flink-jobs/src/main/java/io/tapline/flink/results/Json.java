@@ -40,8 +40,8 @@ final class Json {
   }
 
   /**
-   * Returns one result row. The completeness is passed as JSON, since it is the same for all rows
-   * of a window.
+   * Returns one result row. The completeness is passed as JSON, since all rows of a window have the
+   * same.
    */
   String row(WindowRows window, ResultRow row, int rank, boolean tied, String completeness)
       throws IOException {

@@ -71,8 +71,8 @@ public final class EventStore {
 
   /**
    * Writes entries in one round trip. Redis rejects an entry whose number is not above that of the
-   * log's last entry, which prevents two control planes from both writing a log. It ignores entries
-   * of a rehearsal, whose log does not exist.
+   * log's last entry, which prevents two control planes from both writing a log. It ignores a
+   * rehearsal's entries, whose log does not exist.
    */
   void append(List<Write> writes) {
     try (Jedis redis = pool.getResource();
