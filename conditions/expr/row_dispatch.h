@@ -1,5 +1,6 @@
-// Finds, among many expressions, those that may be true for a row, without evaluating all of them. Intended for appending
-// a few rows at a time (chunk_program.h is for many rows), and for many expressions that are only sets of keys.
+// Finds, among many expressions, those that may be true for a row, without evaluating all of them. Intended for
+// appending a few rows at a time (chunk_program.h is for many rows), and for many expressions that are only sets of
+// keys.
 //
 //   key of a column ──▶ hash table ──▶ expressions that require this very key in this column ───┐
 //                       expressions that require no particular keys ────────────────────────────┴─▶ candidates
