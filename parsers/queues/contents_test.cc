@@ -272,7 +272,9 @@ TEST(BusyPeriod, CulpritsEqualTheDefinitionsOnRandomQueues) {
       std::map<uint64_t, uint64_t> blamed_ns;
       if (is_compared) blamed_ns = blame_of({first, first + static_cast<ptrdiff_t>(burst.packets)});
       for (const Burst::Flow& culprit : burst.reported) {
-        if (is_compared) ASSERT_EQ(culprit.blamed_ns, blamed_ns[culprit.flow_key]) << seed;
+        if (is_compared) {
+          ASSERT_EQ(culprit.blamed_ns, blamed_ns[culprit.flow_key]) << seed;
+        }
         const BusyPeriod::Waits waits = periods[i].waits.at(culprit.flow_key);
         ASSERT_EQ(culprit.waits.victims, waits.victims) << seed;
         ASSERT_EQ(culprit.waits.max_ns, waits.max_ns) << seed;
