@@ -160,8 +160,8 @@ const Schema& DnsQuery::schema() const {
            partial_field(),
            unanswered_field(),
            {"malformed", FieldType::kString, "",
-            "forward-pointer (a compressed name leads forwards), pointer-loop, bad-name (of the question); empty for a "
-            "sound message"}},
+            "forward-pointer (a compressed name points forward), pointer-loop, bad-name (the question's name is "
+            "invalid); empty for a well-formed message"}},
       .main_fields = {"qname"},
       .value_field = "answer_time_ns",
       .duration = {.field = "answer_time_ns"},

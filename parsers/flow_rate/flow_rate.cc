@@ -307,7 +307,7 @@ const Schema& FlowRate::schema() const {
                  {"method", FieldType::kString, "",
                   "sequence (TCP sequence numbers), count (no copy is missing), share (scaled by the share of the TCP "
                   "flows at the same tap) or unknown"},
-                 optional({"switch", FieldType::kString, "", "The switch that made the copies, as the tap is named"}),
+                 optional({"switch", FieldType::kString, "", "Switch that made the copies, as named by the tap"}),
                  optional({"port", FieldType::kString, "",
                            "The port; absent if the tap shows all of the switch's ports, or the port is unknown"}),
                  optional({"input_port", FieldType::kString, "",

@@ -31,7 +31,7 @@ const Schema& HttpGet::schema() const {
       .description = "HTTP/1 requests and responses of every method, paired",
       .layer = Layer::kApplication,
       .fields = {optional({"method", FieldType::kString, "", "As sent"}),
-                 optional({"host", FieldType::kString, "", "Host header, else the authority of an absolute URL"}),
+                 optional({"host", FieldType::kString, "", "Host header, otherwise the authority of an absolute URL"}),
                  optional({"url", FieldType::kString, "", "Target as sent in the request line", false, TextKind::kUrl}),
                  optional({"status", FieldType::kU64, "", "Status code of the final response; none in HTTP/0.9"}),
                  optional({"first_byte_ns", FieldType::kI64, "ns",

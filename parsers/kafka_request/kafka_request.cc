@@ -79,10 +79,10 @@ const Schema& KafkaRequest::schema() const {
                  optional({"topic", FieldType::kString, "",
                            "First topic of the request: its name, or its UUID if the request has no name"}),
                  optional({"topic_count", FieldType::kU64, "topics", "Number of topics that the request names", true}),
-                 optional({"error", FieldType::kString, "",
-                           "Error of the response: NONE, NOT_LEADER_OR_FOLLOWER, ...; unanswered = a Produce that "
-                           "requests no response; "
-                           "empty = not looked for, or not found"}),
+                 optional(
+                     {"error", FieldType::kString, "",
+                      "Error of the response: NONE, NOT_LEADER_OR_FOLLOWER, ...; unanswered for a Produce with "
+                      "acks=0; empty without a response, or if the error's position is unknown or was not captured"}),
                  optional({"first_byte_ns", FieldType::kI64, "ns",
                            "First byte of the request to first byte of the response"}),
                  optional({"response_time_ns", FieldType::kI64, "ns",

@@ -322,7 +322,7 @@ const Schema& LinkLoad::schema() const {
       .description = "Load of a switch or a port that a tap shows, with bounds even if copies of packets are missing",
       .layer = Layer::kTransport,
       .fields =
-          {optional({"switch", FieldType::kString, "", "The switch that made the copies, as the tap is named"}),
+          {optional({"switch", FieldType::kString, "", "Switch that made the copies, as named by the tap"}),
            optional({"port", FieldType::kString, "",
                      "The port; absent if it is unknown or the tap shows all of the switch's ports"}),
            optional({"side", FieldType::kString, "", "arrivals or departures: the side of the port's queue"}),

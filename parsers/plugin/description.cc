@@ -46,12 +46,15 @@ class Reader {
 
  private:
   bool wrong(const std::string& fault) {
-    *error_ = (name_.empty() ? "a parser" : "parser " + name_) + ": " + fault;
+    *error_ = (name_.empty() ? "unnamed parser" : "parser " + name_) + ": " + fault;
     return false;
   }
 
   bool read_structure(const tapline_parser* source, ParserDescription* out) {
-    if (source == nullptr) return wrong("is null");
+    if (source == nullptr) {
+      *error_ = "parser pointer is null";
+      return false;
+    }
     if (source->struct_bytes < sizeof(tapline_parser)) return wrong("struct_bytes is too small");
     if (source->field_bytes < kOldestFieldBytes) return wrong("field_bytes is too small");
     out->callbacks = *source;
@@ -62,13 +65,13 @@ class Reader {
     const tapline_parser& callbacks = out->callbacks;
     Schema& schema = out->schema;
     if (callbacks.name == nullptr || !read_text(callbacks.name, kLongestName, &schema.name) || !is_name(schema.name)) {
-      return wrong("its name is invalid: use at most 63 lower-case letters, digits and '_'");
+      return wrong("invalid name: use at most 63 lower-case letters, digits and '_', beginning with a letter");
     }
     name_ = schema.name;
     if (!read_text(callbacks.description, kLongestText, &schema.description)) {
-      return wrong("its description is too long, or not ASCII");
+      return wrong("the description is too long or not printable ASCII");
     }
-    if (callbacks.layer > TAPLINE_APPLICATION) return wrong("layer " + std::to_string(callbacks.layer) + " is unknown");
+    if (callbacks.layer > TAPLINE_APPLICATION) return wrong("unknown layer " + std::to_string(callbacks.layer));
     schema.layer = static_cast<Layer>(callbacks.layer);
     return true;
   }
@@ -76,7 +79,7 @@ class Reader {
   bool read_fields(ParserDescription* out) {
     const tapline_parser& callbacks = out->callbacks;
     if (callbacks.fields == nullptr || callbacks.field_count == 0 || callbacks.field_count > kMaxFields) {
-      return wrong("it needs 1 to 64 fields");
+      return wrong("must have 1 to 64 fields");
     }
     const auto* bytes = reinterpret_cast<const char*>(callbacks.fields);
     for (uint32_t i = 0; i < callbacks.field_count; ++i, bytes += callbacks.field_bytes) {
@@ -90,14 +93,14 @@ class Reader {
   bool read_field(const tapline_field& source, Schema* schema) {
     Field field;
     if (source.name == nullptr || !read_text(source.name, kLongestName, &field.name) || !is_name(field.name)) {
-      return wrong("the name of field " + std::to_string(schema->fields.size() + 1) + " is invalid");
+      return wrong("field " + std::to_string(schema->fields.size() + 1) + " has an invalid name");
     }
     if (field.name == "parser" || field.name == "query" || field.name == "flow_id" || find(*schema, field.name)) {
-      return wrong("field " + field.name + " has the same name as another one");
+      return wrong("duplicate or reserved field name " + field.name);
     }
     if (!read_text(source.unit, kLongestName, &field.unit) ||
         !read_text(source.description, kLongestText, &field.description)) {
-      return wrong("a string of field " + field.name + " is too long, or not ASCII");
+      return wrong("the unit or description of field " + field.name + " is too long or not printable ASCII");
     }
     if (source.type > TAPLINE_STRING) return wrong("field " + field.name + " has an unknown type");
     field.type = static_cast<FieldType>(source.type);
@@ -122,16 +125,17 @@ class Reader {
     Schema& schema = out->schema;
     if (callbacks.main_field_count > kMaxFields ||
         (callbacks.main_field_count > 0 && callbacks.main_fields == nullptr)) {
-      return wrong("main_fields is null, or has too many");
+      return wrong("main_fields is null or has too many entries");
     }
     for (uint32_t i = 0; i < callbacks.main_field_count; ++i) {
       std::string name;
       if (!read_text(callbacks.main_fields[i], kLongestName, &name) || find(schema, name) == nullptr) {
-        return wrong("main field " + std::to_string(i + 1) + " is not one of its fields");
+        return wrong("main field " + std::to_string(i + 1) +
+                     " is neither one of the parser's fields nor a common field");
       }
       schema.main_fields.push_back(std::move(name));
     }
-    if (schema.main_fields.empty()) return wrong("it does not name a main field");
+    if (schema.main_fields.empty()) return wrong("must have at least one main field");
     return read_number_field(callbacks.value_field, "value_field", &schema, &schema.value_field) &&
            read_number_field(callbacks.duration_field, "duration_field", &schema, &schema.duration.field);
   }
@@ -145,8 +149,9 @@ class Reader {
 
   bool read_needs(ParserDescription* out) {
     const tapline_parser& callbacks = out->callbacks;
-    if ((callbacks.needs & ~kKnownNeeds) != 0) return wrong("it requires features that this version does not know");
-    if (callbacks.connection_state_bytes > kMaxStateBytes) return wrong("connection_state_bytes is above 4096");
+    if ((callbacks.needs & ~kKnownNeeds) != 0)
+      return wrong("requests features that this version of Tapline does not support");
+    if (callbacks.connection_state_bytes > kMaxStateBytes) return wrong("connection_state_bytes must not exceed 4096");
     Needs& needs = out->needs;
     needs.packets = (callbacks.needs & TAPLINE_NEEDS_PACKETS) != 0;
     needs.streams = (callbacks.needs & TAPLINE_NEEDS_STREAMS) != 0;
@@ -155,13 +160,14 @@ class Reader {
     const bool intervals = (callbacks.needs & TAPLINE_NEEDS_INTERVALS) != 0;
     if (intervals) needs.interval_ns = callbacks.interval_us == 0 ? kNsPerSecond : callbacks.interval_us * kNsPerUs;
     needs.connection_state_bytes = static_cast<uint16_t>(callbacks.connection_state_bytes);
-    if (needs.connection_state_bytes > 0 && !needs.connections) return wrong("state needs connections");
-    if (!needs.packets && !needs.streams) return wrong("it needs neither packets nor streams");
-    if (needs.all_views && !needs.packets) return wrong("views need packets");
+    if (needs.connection_state_bytes > 0 && !needs.connections)
+      return wrong("connection_state_bytes requires TAPLINE_NEEDS_CONNECTIONS or TAPLINE_NEEDS_STREAMS");
+    if (!needs.packets && !needs.streams) return wrong("must set TAPLINE_NEEDS_PACKETS or TAPLINE_NEEDS_STREAMS");
+    if (needs.all_views && !needs.packets) return wrong("TAPLINE_NEEDS_ALL_VIEWS requires TAPLINE_NEEDS_PACKETS");
     if (callbacks.create == nullptr || callbacks.destroy == nullptr) return wrong("create or destroy is null");
     if (needs.packets && callbacks.process == nullptr) return wrong("process is null");
     if (intervals && callbacks.on_interval == nullptr) return wrong("on_interval is null");
-    if (intervals && needs.interval_ns < kShortestIntervalNs) return wrong("interval_us is below 100");
+    if (intervals && needs.interval_ns < kShortestIntervalNs) return wrong("interval_us must be at least 100");
     const bool stream_calls =
         callbacks.on_data != nullptr && callbacks.on_gap != nullptr && callbacks.on_stream_end != nullptr;
     if (needs.streams && !stream_calls) return wrong("on_data, on_gap or on_stream_end is null");

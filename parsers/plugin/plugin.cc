@@ -32,12 +32,12 @@ std::unique_ptr<Plugin> Plugin::load(const std::string& path, uint32_t index, st
   MarkedCall marked(index);
   void* object = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (object == nullptr) {
-    *error = std::string("can't load it: ") + last_error();
+    *error = std::string("cannot be loaded: ") + last_error();
     return nullptr;
   }
   const auto entry = reinterpret_cast<const tapline_plugin* (*)()>(dlsym(object, kEntry.c_str()));
   if (entry == nullptr) {
-    *error = "it is not a plug-in: it has no function " + kEntry;
+    *error = "not a plug-in: it does not export " + kEntry + "()";
     return nullptr;
   }
   return plugin->read(entry(), error) ? std::move(plugin) : nullptr;
@@ -45,7 +45,7 @@ std::unique_ptr<Plugin> Plugin::load(const std::string& path, uint32_t index, st
 
 bool Plugin::read(const tapline_plugin* plugin, std::string* error) {
   if (plugin == nullptr || plugin->abi != TAPLINE_PARSER_ABI) {
-    *error = plugin == nullptr ? kEntry + " returned nothing"
+    *error = plugin == nullptr ? kEntry + "() returned null"
                                : "it was built for version " + std::to_string(plugin->abi) +
                                      " of tapline_parser.h, but this is version " + std::to_string(TAPLINE_PARSER_ABI);
     return false;
@@ -53,7 +53,7 @@ bool Plugin::read(const tapline_plugin* plugin, std::string* error) {
   const bool countable = plugin->struct_bytes >= sizeof(tapline_plugin) && plugin->parsers != nullptr &&
                          plugin->parser_count > 0 && plugin->parser_count <= kMaxParsers;
   if (!countable) {
-    *error = "it has no parsers, or more than " + std::to_string(kMaxParsers);
+    *error = "must have 1 to " + std::to_string(kMaxParsers) + " parsers";
     return false;
   }
   for (uint32_t i = 0; i < plugin->parser_count; ++i) {

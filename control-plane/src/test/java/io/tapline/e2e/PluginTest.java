@@ -174,7 +174,7 @@ class PluginTest {
     String file = Cli.root().resolve("Makefile").toString();
     Cli.Result result = Cli.run("parsers", "--plugin", file);
     assertThat(result.exitCode()).isEqualTo(1);
-    assertThat(result.stderr()).contains(file).contains("can't load it");
+    assertThat(result.stderr()).contains(file).contains("cannot be loaded");
     assertThat(Cli.run("parsers", "--plugin", "/nowhere.so").stderr()).contains("/nowhere.so");
   }
 
