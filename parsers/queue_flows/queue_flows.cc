@@ -36,9 +36,10 @@ class QueueFlows final : public queues::QueueParser<FlowMeter> {
         .all_traffic = true,
         .queues = true,
         .arguments = queues::QueueSettings::declare(
-            {{"delay", FieldType::kU64, "ns", "Min longest wait of an emitted flow's packets", "500000", 0,
-              10 * kNsPerSecond},
-             {"share", FieldType::kF64, "", "Min share of an emitted flow in the queue", "0.01", 0, 1},
+            {{"delay", FieldType::kU64, "ns", "Minimum delay: emits flows of which a packet waited at least this long",
+              "500000", 0, 10 * kNsPerSecond},
+             {"share", FieldType::kF64, "", "Minimum share of the queue's bytes for a flow to be emitted", "0.01", 0,
+              1},
              queues::QueueSettings::every()}),
         .example = {"s1:2", "true", "11754632", "21630", "15", "28840", "2", "0.750000", "2", "2884", "22366786",
                     "32899771", "14", "0"},

@@ -149,7 +149,7 @@ TEST(DepartureTimes, FollowAPauseThatIsShorterThanTheLatestStamp) {
   }
 }
 
-TEST(DepartureTimes, ForgetHowLateStampsWere) {
+TEST(DepartureTimes, OldStampDelaysExpire) {
   StampDelay delay(1'000);
   EXPECT_EQ(delay.longest_ns(), 0);
   delay.observe(10'000, 70);

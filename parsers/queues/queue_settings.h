@@ -46,7 +46,8 @@ struct QueueSettings {
                    .default_value = "one",
                    .choices = {"one", "within", "across"}});
     own.push_back({"link", FieldType::kU64, "bits/s",
-                   "Speed of the queue's link: corrects late timestamps, and bounds what INT does not show; 0: unknown",
+                   "Speed of the queue's link, to correct late timestamps and to bound the bytes of packets without "
+                   "INT; 0: unknown",
                    "0", 0, 1e12});
     return own;
   }

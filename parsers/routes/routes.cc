@@ -110,8 +110,8 @@ RoutesBuilder::RoutesBuilder(uint64_t version, const Routes* earlier)
 
 void RoutesBuilder::add(const RouteTable& part) {
   const auto too_many = [](size_t count, const char* what, size_t most) {
-    return "there are " + std::to_string(count) + what + ", and a monitor takes at most " + std::to_string(most) +
-           "; send only those of its switches";
+    return std::to_string(count) + what + " exceed the maximum of " + std::to_string(most) +
+           " per monitor; send only those of the monitor's switches";
   };
   rules_ += part.rules.size();
   const size_t ports = ports_.size() + part.ports.size();

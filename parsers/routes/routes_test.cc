@@ -78,7 +78,7 @@ TEST(Routes, InvalidRulesAreErrors) {
             "the route to 02:00:00:00:00:01 at switch 'leaf1' has port 0; port numbers start at 1");
   EXPECT_EQ(error_of({{"leaf1", 1ull << 48, {3}}}), "an address of switch 'leaf1' has more than 48 bits");
   EXPECT_EQ(error_of(std::vector<RouteRule>(RoutesBuilder::kMaxRules + 1)),
-            "there are 1048577 routes, and a monitor takes at most 1048576; send only those of its switches");
+            "1048577 routes exceed the maximum of 1048576 per monitor; send only those of the monitor's switches");
 }
 
 TEST(Routes, InvalidPortsAreErrors) {
@@ -90,7 +90,7 @@ TEST(Routes, InvalidPortsAreErrors) {
   EXPECT_EQ(error_of(rules, {{"leaf1", 3, 0, "spine1", 0}}), both);
   EXPECT_EQ(error_of(rules, {{"leaf1", 3, 0, "", 7}}), both);
   EXPECT_EQ(error_of(rules, std::vector<PortRule>(RoutesBuilder::kMaxPorts + 1)),
-            "there are 65537 ports, and a monitor takes at most 65536; send only those of its switches");
+            "65537 ports exceed the maximum of 65536 per monitor; send only those of the monitor's switches");
 }
 
 // Two leaves under two spines. Packets to host n of leaf 1 go by spine 1, those to host 2 by spine 2.

@@ -19,16 +19,16 @@ class TcpConnTime final : public Parser {
         .layer = Layer::kTransport,
         .fields =
             {{"event", FieldType::kString, "",
-              "syn, established, fin (the second one), rst or timeout (given up); rst-ignored (the connection "
-              "continued), "
-              "stray-rst (of an unknown connection), syn-ack-conflict (a second SYN/ACK with another number)"},
+              "syn, established, fin (the second one), rst or timeout (no longer tracked: idle, evicted, or the "
+              "capture or query ended); rst-ignored (the connection continued), stray-rst (of an unknown connection), "
+              "syn-ack-conflict (a second SYN/ACK with another number)"},
              {"outcome", FieldType::kString, "",
               "Outcome of a fin, rst or timeout: closed (FIN both ways), reset, refused (RST in response to the SYN), "
               "unanswered (SYN without a response), half-closed (one FIN when given up), open (none when given up); "
-              "else empty"},
+              "otherwise empty"},
              {"certain_after_ns", FieldType::kI64, "ns",
-              "time_ns - time of the event (of a timeout: of the last packet); more than 0 for rst, timeouts, ends of "
-              "capture and packets captured late"}},
+              "time_ns minus the time of the event (for a timeout, of the last packet); above 0 for rst, timeout, the "
+              "end of the capture and packets captured late"}},
         .main_fields = {"dst_ip", "dst_port"},
         .duration = {.event_field = "event", .start = {"syn"}, .end = {"fin", "rst"}},
         .example = {"fin", "closed", "0"},

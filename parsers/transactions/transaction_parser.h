@@ -21,7 +21,8 @@ inline std::string_view partial_of(Seen seen) {
 
 // Return the last two fields of every transaction parser.
 inline Field partial_field() {
-  return {"partial", FieldType::kString, "", "request = no response was seen, response = no request was seen in time"};
+  return {"partial", FieldType::kString, "",
+          "request: no response was seen; response: no request was seen in time; empty: both were seen"};
 }
 inline Field unanswered_field() {
   return {"unanswered", FieldType::kBool, "",

@@ -83,8 +83,8 @@ std::string refusal(const Program& program, const ExpectedTraffic& traffic, cons
     std::snprintf(values, sizeof values, "distinct values and percentiles %.0f %%, ", cost.values * 100);
   }
   std::snprintf(text, sizeof text,
-                "%zu triggers would take %.0f %% of a core at %.2f million packets per second, of which %.0f %% may be "
-                "used: receiving %.0f %%, matching %.0f %%, TCP state %.0f %%, groups %.0f %%, %ssweeping "
+                "%zu triggers would take %.0f %% of a core at %.2f million packets per second, but the limit is "
+                "%.0f %%: receiving %.0f %%, matching %.0f %%, TCP state %.0f %%, groups %.0f %%, %ssweeping "
                 "%.0f %%. Use longer windows, coarser groups, or more lanes.",
                 program.trigger_count(), cost.sum() * 100, traffic.packets_per_second * 1e-6, model.max_busy * 100,
                 cost.receive * 100, cost.match * 100, cost.tcp * 100, cost.groups * 100, values, cost.sweep * 100);

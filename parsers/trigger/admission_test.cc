@@ -118,7 +118,7 @@ TEST(AdmissionTest, LooksBeforeAWindowsEndAreBounded) {
 TEST(AdmissionTest, RefusesWithTheFigures) {
   const auto grouped = program_of(4096, kMs, GroupBy::flow());
   EXPECT_EQ(refusal(*grouped, kTenGigabit, {}),
-            "4096 triggers would take 201 % of a core at 14.88 million packets per second, of which 80 % may be used: "
+            "4096 triggers would take 201 % of a core at 14.88 million packets per second, but the limit is 80 %: "
             "receiving 22 %, matching 33 %, TCP state 0 %, groups 71 %, sweeping 74 %. Use longer windows, coarser "
             "groups, or more lanes.");
   EXPECT_EQ(refusal(*program_of(4096, 10 * kMs, {}), kTenGigabit, {}), "");

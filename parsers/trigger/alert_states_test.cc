@@ -68,7 +68,7 @@ TEST(AlertStates, OnlyRecentGroupsTakeMemory) {
   EXPECT_EQ(f.left_after(6), 0u);
 }
 
-TEST(AlertStates, ForgettingIsBoundedAndContinues) {
+TEST(AlertStates, EvictionIsBoundedPerCall) {
   Fixture f(2);
   for (uint64_t group = 0; group < kCapacity; ++group) f.meet(group, 0);
   f.states.begin_forgetting();

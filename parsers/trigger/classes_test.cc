@@ -175,7 +175,7 @@ TEST(ProgramTest, RejectsUnboundedConditions) {
             }),
             "Trigger 0: a prefix is longer than an address.");
   EXPECT_EQ(refused([](Trigger* trigger) { trigger->when = above(value_of(Measure::kBurst), number(1)); }),
-            "Trigger 0: the span of a burst must be a multiple of 8 ns within the window.");
+            "Trigger 0: the span of a burst must be a multiple of 8 ns and must not exceed the window.");
   EXPECT_EQ(refused([](Trigger* trigger) { trigger->when = value_of(Measure::kBytes); }),
             "Trigger 0: The condition must be a comparison, or comparisons joined by `and` and `or`.");
   std::vector<Trigger> windows(Program::kMaxChannels + 1, good_trigger);

@@ -109,7 +109,7 @@ std::optional<Condition> Condition::make(Expression expression, std::string* err
   }
   for (const Instruction& instruction : expression) {
     if (!apply_types(instruction.op, &stack)) {
-      *error = "The condition is nested too deeply, or compares values of different kinds.";
+      *error = "The condition is nested too deeply, or an operator has operands of the wrong type.";
       return std::nullopt;
     }
   }
@@ -129,7 +129,7 @@ std::optional<Condition> Condition::make(Expression expression, std::string* err
     auto& terms = condition.sketch_terms_;
     if (std::find(terms.begin(), terms.end(), term) == terms.end()) terms.push_back(term);
     if (is_quantile(instruction.measure) && !(instruction.constant > 0 && instruction.constant < 1)) {
-      *error = "The share of a quantile must be above 0 and below 1.";
+      *error = "A quantile must be above 0 and below 1.";
       return std::nullopt;
     }
   }

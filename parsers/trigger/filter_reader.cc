@@ -63,7 +63,7 @@ Prefix prefix_of(const Leaf& leaf) {
   const std::string name(name_of(leaf.column));
   if (leaf.kind != Leaf::Kind::kWide || leaf.negated || leaf.wide_mask.find_first_not_of('\xff') != std::string::npos) {
     throw UnsupportedFilter{name +
-                            " must be one of a list of addresses or prefixes; excluding addresses is not supported"};
+                            " can only be compared with addresses or prefixes; excluding addresses is not supported"};
   }
   const bool v4 = leaf.low[0] == 4;
   const std::string_view low = std::string_view(leaf.low).substr(1, v4 ? 4 : 16);
@@ -126,7 +126,7 @@ class Reader {
       case Node::Kind::kTrue:
         return;
       case Node::Kind::kFalse:
-        throw UnsupportedFilter{"it is true for no packet"};
+        throw UnsupportedFilter{"no packet can meet it"};
       case Node::Kind::kAnd:
         for (const Node& child : node.children) add(child);
         return;
@@ -170,7 +170,7 @@ class Reader {
     if (!list.field.empty()) allowed_.push_back(std::move(list));
     for (const Allowed& allowed_list : allowed_) {
       if (allowed_list.prefixes.empty() && allowed_list.ranges.empty())
-        throw UnsupportedFilter{"it is true for no packet"};
+        throw UnsupportedFilter{"no packet can meet it"};
     }
   }
 
@@ -200,7 +200,8 @@ class Reader {
     const Allowed* allowed = find("protocol");
     if (allowed == nullptr) return std::nullopt;
     const KeyRange& first = allowed->ranges[0];
-    if (allowed->ranges.size() != 1 || first.low != first.high) throw UnsupportedFilter{"protocol must be one value"};
+    if (allowed->ranges.size() != 1 || first.low != first.high)
+      throw UnsupportedFilter{"protocol must be compared with a single value"};
     return static_cast<uint8_t>(first.low);
   }
 
@@ -215,7 +216,7 @@ class Reader {
       }
       for (uint64_t value = range.low; value <= range.high; ++value) values.push_back(static_cast<uint32_t>(value));
     }
-    if (values.empty()) throw UnsupportedFilter{"it is true for no packet"};
+    if (values.empty()) throw UnsupportedFilter{"no packet can meet it"};
     return values;
   }
 

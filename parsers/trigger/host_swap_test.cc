@@ -56,7 +56,7 @@ void run_lane(HostTriggers* host, uint32_t lane, const LaneInput& input, int64_t
 
 // Lanes have reached different packet times when a program is offered. From the boundary that the lanes agreed on, each
 // trigger's events are those of the model, so no packet is counted twice, in the wrong program, or not at all.
-TEST(HostSwap, EventsAreTheModelsOverRandomSwaps) {
+TEST(HostSwap, EventsMatchTheModelOverRandomSwaps) {
   size_t events = 0, swaps = 0;
   for (uint32_t seed = 0; seed < 40 && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);

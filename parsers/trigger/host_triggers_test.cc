@@ -49,7 +49,7 @@ void run(HostTriggers* host, const std::vector<LaneInput>& lanes, int64_t start_
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(HostTriggersTest, SumsAreTheHosts) {
+TEST(HostTriggersTest, CountsAreSummedOverAllLanes) {
   size_t events = 0;
   for (uint32_t seed = 0; seed < 40 && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);

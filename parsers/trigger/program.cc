@@ -24,10 +24,10 @@ int64_t window_ns_of(const Trigger& trigger) { return trigger.window_ns == 0 ? t
 std::string fault_of_panes(const Trigger& trigger, const Program::Compiled& compiled) {
   const int64_t window_ns = window_ns_of(trigger);
   if (window_ns < trigger.every_ns || window_ns % trigger.every_ns != 0) {
-    return "its window is not a multiple of the time between two windows.";
+    return "its window is not a multiple of its interval.";
   }
   if (window_ns / trigger.every_ns > Program::kMaxPanes) {
-    return "its window is longer than " + std::to_string(Program::kMaxPanes) + " times the time between two windows.";
+    return "its window is longer than " + std::to_string(Program::kMaxPanes) + " times its interval.";
   }
   if (window_ns > Program::kMaxWindowNs) return "its window is longer than a day.";
   if (window_ns == trigger.every_ns) return "";
@@ -50,7 +50,7 @@ std::string fault_of(const Trigger& trigger, const Program::Compiled& compiled) 
   if (const std::string fault = fault_of_panes(trigger, compiled); !fault.empty()) return fault;
   if (compiled.uses(Measure::kBurst) &&
       (trigger.burst_ns < 8 || trigger.burst_ns % 8 != 0 || trigger.burst_ns > trigger.every_ns)) {
-    return "the span of a burst must be a multiple of 8 ns within the window.";
+    return "the span of a burst must be a multiple of 8 ns and must not exceed the window.";
   }
   if (trigger.cooldown_ns < 0 || trigger.cooldown_ns > Program::kMaxWindowNs) return "its cooldown exceeds a day.";
   return "";
@@ -137,7 +137,7 @@ std::string Program::add(std::vector<Trigger>* triggers) {
   if (triggers->size() > kMaxTriggers)
     return "A program can have at most " + std::to_string(kMaxTriggers) + " triggers.";
   if (has_too_many_values(*triggers)) {
-    return "The triggers list more than " + std::to_string(kMaxValues) + " values of a field.";
+    return "The triggers' filters list more than " + std::to_string(kMaxValues) + " values of a field.";
   }
   std::vector<std::vector<std::pair<const Trigger*, Compiled>>> members;
   for (Trigger& trigger : *triggers) {

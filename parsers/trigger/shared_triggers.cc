@@ -35,11 +35,12 @@ SharedTriggers::SharedTriggers(std::shared_ptr<const Program> program, uint32_t 
 
 std::string SharedTriggers::replace(std::shared_ptr<const Program> program) {
   if (common_pane_ns(*last_, *program) == 0) {
-    return "The windows of the triggers have no common end within a day, so they can't replace the present ones.";
+    return "The windows of the new and the current triggers have no common end within a day, so the triggers can't be "
+           "replaced.";
   }
   const int64_t before = tcp_needs(*last_), after = tcp_needs(*program);
   if (before > 0 && after > 0 && before != after) {
-    return "Triggers on bytes in flight can't replace others whose windows have another length.";
+    return "Triggers on bytes in flight can't replace triggers with windows of a different length.";
   }
   replacing_.store(true, std::memory_order_relaxed);
   waiting_ = std::move(program);

@@ -208,7 +208,7 @@ TEST(SharedTriggers, ProgramsWithoutACommonBoundaryDoNotFollowEachOther) {
   EXPECT_FALSE(shared.replacing());
 }
 
-TEST(SharedTriggers, TheEarliestEndOfALaneIsTheirs) {
+TEST(SharedTriggers, TheEarliestEndOfAnyLaneCounts) {
   SharedTriggers shared(program_of({packets_above(0)}), 2);
   EXPECT_EQ(shared.ended_ns(), INT64_MAX);
   shared.end(20);

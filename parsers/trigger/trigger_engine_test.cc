@@ -108,7 +108,7 @@ Trigger silence_of_sources(const Filter& filter = {}) {
 }
 
 // A group that fell silent is reported for 1,000 windows, even if packet time jumps.
-TEST(TriggerEngineTest, AGroupThatFellSilentIsForgotten) {
+TEST(TriggerEngineTest, AGroupThatFellSilentIsEvicted) {
   for (const int64_t step_ms : {10, 1'000, 60'000}) {
     EngineRun run({silence_of_sources()});
     run.send(packet(kStart));
@@ -328,7 +328,7 @@ TEST(TriggerEngineTest, AFloodOfSourcesIsBoundedAndCounted) {
 }
 
 // There are more combinations of filters than sets, and counts stay exact.
-TEST(TriggerEngineTest, RejectsMatchSetsBeyondTheCapacity) {
+TEST(TriggerEngineTest, MatchSetsBeyondTheCapacityAreCountedExactly) {
   constexpr uint16_t kSide = 270;
   std::vector<Trigger> triggers;
   for (uint16_t i = 0; i < kSide; ++i) {

@@ -134,7 +134,7 @@ std::map<Occasion, Expected> expect_equal(const Input& input, const Recorder& re
   return expected;
 }
 
-TEST(TriggerOracle, EventsValuesAndWindowsAreTheModels) {
+TEST(TriggerOracle, EventsValuesAndWindowsMatchTheModel) {
   size_t events = 0;
   for (uint32_t seed = 0; seed < seeds(400) && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
@@ -147,7 +147,7 @@ TEST(TriggerOracle, EventsValuesAndWindowsAreTheModels) {
   EXPECT_GT(events, 100u) << "too few cases were tested";
 }
 
-TEST(TriggerOracle, AlertsBeginAndEndAsTheModels) {
+TEST(TriggerOracle, AlertsBeginAndEndAsInTheModel) {
   size_t events = 0;
   for (uint32_t seed = 0; seed < seeds(400) && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
@@ -160,7 +160,7 @@ TEST(TriggerOracle, AlertsBeginAndEndAsTheModels) {
   EXPECT_GT(events, 100u) << "too few cases were tested";
 }
 
-TEST(TriggerOracle, WindowsThatOverlapAreTheModels) {
+TEST(TriggerOracle, WindowsThatOverlapMatchTheModel) {
   size_t overlapping = 0;
   for (uint32_t seed = 0; seed < seeds(300) && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
@@ -178,7 +178,7 @@ TEST(TriggerOracle, WindowsThatOverlapAreTheModels) {
 }
 
 // Groups without packets meet conditions with `<`, as long as they are stored or named.
-TEST(TriggerOracle, SilentGroupsAreTheModels) {
+TEST(TriggerOracle, SilentGroupsMatchTheModel) {
   size_t silent = 0;
   for (uint32_t seed = 0; seed < seeds(150) && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
@@ -249,7 +249,7 @@ TEST(TriggerOracle, BurstsLieBetweenTheirBounds) {
 }
 
 // Sketches are exact up to their capacity.
-TEST(TriggerOracle, DistinctValuesAndQuantilesAreTheModels) {
+TEST(TriggerOracle, DistinctValuesAndQuantilesMatchTheModel) {
   size_t events = 0;
   for (uint32_t seed = 0; seed < seeds(100) && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);

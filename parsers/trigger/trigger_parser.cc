@@ -258,7 +258,7 @@ const Schema& TriggerParser::schema() const {
       .description = "Windows that meet the condition of a trigger that the monitor tests",
       .layer = Layer::kTransport,
       .fields =
-          {{"trigger", FieldType::kU64, "", "Number of its processor in PROCESS, from 0"},
+          {{"trigger", FieldType::kU64, "", "Number of the trigger's processor in PROCESS, from 0"},
            {"scope", FieldType::kString, "",
             "all: the trigger has no groups; group: one group; rest: groups that were counted together"},
            optional({"group", FieldType::kString, "", "Names and values of the group's fields"}),
@@ -269,10 +269,11 @@ const Schema& TriggerParser::schema() const {
            {"window_end_ns", FieldType::kI64, "ns", "End of the window: the first nanosecond after it"},
            {"certain", FieldType::kBool, "",
             "False: the condition is true for only some of the values between the bounds"},
-           {"incomplete", FieldType::kBool, "", "The window was not watched from its beginning to its end"},
+           {"incomplete", FieldType::kBool, "", "True if the window was not monitored from beginning to end"},
            {"ready_ns", FieldType::kI64, "ns",
-            "Packet time at which the condition was decided: the window's end, or earlier if the value can only rise"},
-           optional({"exemplars", FieldType::kString, "", "Up to 8 of the connections that the value counts"}),
+            "Packet time at which the condition became certain: the window's end, or earlier if the value can only "
+            "rise"},
+           optional({"exemplars", FieldType::kString, "", "Up to 8 of the counted connections"}),
            optional({"tuple", FieldType::kString, "",
                      "JSON of the tuple that decided the condition, if one did: the tuple with the maximum or minimum, "
                      "or the one that met the condition before the window's end"})},

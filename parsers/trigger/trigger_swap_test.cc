@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kStart = 1'700'000'000'000'000'000;
 
-TEST(TriggerSwap, EventsAreTheModelsOverRandomSwaps) {
+TEST(TriggerSwap, EventsMatchTheModelOverRandomSwaps) {
   size_t events = 0, early = 0, swaps = 0;
   for (uint32_t seed = 0; seed < 60 && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
