@@ -301,7 +301,7 @@ class PortsTest(MonitorTest):
             self.assertEqual(monitor.finish()[0], 0, monitor.events)
         warnings = [event["message"] for event in monitor.events if event["event"] == "warning"]
         self.assertEqual(len(warnings), 1, warnings)
-        self.assertIn("query 'q1' measures queues, and this port stamps packets when they are polled", warnings[0])
+        self.assertIn("query 'q1' measures queues, and this port timestamps packets when they are polled", warnings[0])
         accounts = monitor.event("end")["accounting"]["queries"]
         self.assertEqual((accounts["q1"]["packets_in"], accounts["q1"]["packets_polled"]), (152, 152))
         self.assertEqual(accounts["q2"]["packets_polled"], 0)

@@ -123,7 +123,7 @@ Status choose_layout(const MonitorConfig& config, const Queries& queries, Thread
     const ThreadLayout& asked = queries.specs[place].threads;
     if (asked.is_default() || asked == *layout) continue;
     if (!layout->is_default()) {
-      return Status::invalid("the plans require different threads (lanes, workers); --lanes or --workers decides");
+      return Status::invalid("the plans require different threads (lanes, workers); choose with --lanes or --workers");
     }
     *layout = asked;
   }
@@ -145,7 +145,7 @@ Status check_layout(const MonitorConfig& config, const Queries& queries, const T
     return Status::invalid("capture files are read in order, by one lane");
   }
   if (layout.lanes > 1 && interfaces_of(config).size() > 1) {
-    return Status::invalid("several interfaces are merged by time, in one lane; --workers uses more cores");
+    return Status::invalid("several interfaces are merged by time in one lane; use --workers to use more cores");
   }
   if (config.output == "json" && !layout.is_default()) {
     return Status::invalid("--output json is written by one thread: use a single lane and no workers");

@@ -142,7 +142,7 @@ void Agent::on(const LeaseEvent& event, Time now) {
     reporter_->warning("control plane " + lease_->server() + ": " + event.cause);
   reported_no_lease_ |= event.refused;
   if (event.lost) return lease_lost(event.cause, now);
-  if (!assignments_.execute(event.command)) return lease_lost("another control plane leads now", now);
+  if (!assignments_.execute(event.command)) return lease_lost("another control plane has become the leader", now);
   if (event.command.has_welcome()) on(event.command.welcome());
   if (event.command.has_events_taken()) {
     const v1::EventsTakenCommand& taken = event.command.events_taken();

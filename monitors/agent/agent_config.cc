@@ -25,7 +25,7 @@ ConfigTable table_of(AgentConfig* config) {
   table.add_list(&config->control_plane, "control_plane", "HOST:PORT",
                  "addresses at which control planes accept agents; the agent finds the leader", true);
   table.add_text(&config->control_plane_ca, "control_plane_ca", "FILE",
-                 "use TLS with control planes whose certificates these authorities (PEM) signed");
+                 "CA certificates (PEM) that must have signed the control planes' certificates; enables TLS");
   table.add_text(&config->control_plane_certificate, "control_plane_certificate", "FILE",
                  "present this certificate, which names this host, and its chain to control planes, as PEM");
   table.add_text(&config->control_plane_key, "control_plane_key", "FILE", "the certificate's private key, as PEM");
@@ -46,11 +46,11 @@ ConfigTable table_of(AgentConfig* config) {
   table.add_number(&config->max_connections, 1024, 1'073'741'824, "max_connections",
                    "max connections that the monitor tracks at a time");
   table.add_number(&config->capacity_mbps, 1, 1'000'000, "capacity_mbps",
-                   "max mirrored traffic that the monitor may get, in Mb/s");
+                   "max mirrored traffic that the monitor accepts, in Mb/s");
   table.add_text(&config->multilog, "multilog", "HOST:PORT",
                  "address of this host's MultiLog node for the control plane, if there is one");
   table.add_text(&config->broker_ca, "broker_ca", "FILE",
-                 "the monitor uses TLS with brokers whose certificates these authorities (PEM) signed");
+                 "CA certificates (PEM) that must have signed the brokers' certificates; enables TLS for the monitor");
   table.add_text(&config->broker_certificate, "broker_certificate", "FILE",
                  "the monitor presents this certificate and its chain to brokers, as PEM");
   table.add_text(&config->broker_key, "broker_key", "FILE", "the certificate's private key, as PEM");

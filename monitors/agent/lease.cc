@@ -74,7 +74,7 @@ void Lease::run() {
   const grpc::Status status = stream->Finish();
   inbox_->push({.lease = id_,
                 .lost = true,
-                .cause = status.ok() ? "it closed the lease" : status.error_message(),
+                .cause = status.ok() ? "the control plane closed the lease" : status.error_message(),
                 .refused = status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
                            status.error_code() == grpc::StatusCode::PERMISSION_DENIED});
 }

@@ -21,12 +21,11 @@ ConfigTable table_of(MonitorConfig* config) {
   add_input_keys(&table, config);
   table.add_switch(&config->busy, "busy", "never sleep: for a dedicated core");
   table.add_choice(&config->duplicates, {"keep", "drop"}, "duplicates", "keep|drop",
-                   "packets that a second mirror copies again");
-  table.add_number(
-      &config->view_horizon_ms, 1, 600'000, "view_horizon_ms",
-      "several taps: how long after its first view a packet is recognised in another tap, in milliseconds");
+                   "handling of packets that a second mirror copies again");
+  table.add_number(&config->view_horizon_ms, 1, 600'000, "view_horizon_ms",
+                   "with several taps: maximum time between a packet's views, in milliseconds");
   table.add_number(&config->view_packets, 1024, 134'217'728, "view_packets",
-                   "several taps: max packets to remember for this, 40 bytes of memory each");
+                   "with several taps: max packets to remember, at 40 bytes each");
   table.add_number(&config->lanes, 1, 64, "lanes",
                    "receive queues of the port, each polled and parsed by a separate thread");
   table.add_list(&config->workers, "workers", "PARSERS[=N]",
@@ -44,7 +43,7 @@ ConfigTable table_of(MonitorConfig* config) {
                    "live capture: take copies of queues (AT) that switches mark by their destination address");
   table.add_text(&config->routes, "routes", "FILE",
                  "routes and ports of switches, as lines SWITCH MAC PORT[,PORT...] and SWITCH port PORT "
-                 "BITS_PER_SECOND [NEIGHBOUR PORT], by which link_load and flow_rate infer the ports of "
+                 "BITS_PER_SECOND [NEIGHBOUR PORT], from which link_load and flow_rate infer the ports of "
                  "copies");
   table.add_list(&config->plugin, "plugin", "FILE", "shared object with parsers outside the tree; repeat for several",
                  false);
@@ -54,7 +53,7 @@ ConfigTable table_of(MonitorConfig* config) {
                    "tuples as lines on standard output, as batches, or nowhere");
   table.add_text(&config->brokers, "brokers", "HOST:PORT", "Kafka brokers, separated by commas");
   table.add_text(&config->broker_ca, "broker_ca", "FILE",
-                 "use TLS with brokers whose certificates these authorities (PEM) signed");
+                 "CA certificates (PEM) that must have signed the brokers' certificates; enables TLS");
   table.add_text(&config->broker_certificate, "broker_certificate", "FILE",
                  "present this certificate and its chain to brokers, as PEM");
   table.add_text(&config->broker_key, "broker_key", "FILE", "the certificate's private key, as PEM");

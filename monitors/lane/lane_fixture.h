@@ -156,7 +156,7 @@ class LaneTest : public testing::Test {
     const v1::TupleBatch* end = nullptr;
     for (const auto& batch : batches_) {
       if (batch.query() != query) continue;
-      EXPECT_EQ(end, nullptr) << "nothing comes after the end";
+      EXPECT_EQ(end, nullptr) << "a batch follows the end of the stream";
       if (batch.end_of_stream()) end = &batch;
     }
     return end;

@@ -65,13 +65,13 @@ MonitorTaps::MonitorTaps(std::vector<Tap> configured, bool marked)
 Status MonitorTaps::bind_marked(const QueueName& queue, QueueSides* sides) {
   if (marks() == nullptr) {
     return Status::usage("AT " + queue.text() +
-                         ": switches copy this queue to a monitor that takes marked copies; this one has configured "
-                         "taps only (--marked-copies)");
+                         ": this queue requires a monitor that accepts marked copies, but this one has only configured "
+                         "taps; start it with --marked-copies");
   }
   const auto arrivals = marks_.bind(queue.mark);
   if (!arrivals) {
     return Status::resources("AT " + queue.text() + ": this monitor has measured " + std::to_string(marks_.room()) +
-                             " other queues, and has no room for one more until all its queries have ended");
+                             " other queues, and cannot measure another one until all its queries have ended");
   }
   *sides = {uint64_t{1} << *arrivals, uint64_t{2} << *arrivals};
   for (TapNames* names : {&names_[*arrivals], &names_[*arrivals + 1]}) {

@@ -44,7 +44,8 @@ Status add_parser(const std::string& name, QuerySpec* spec) {
 
 Status read_argument(const v1::ParserArgument& message, QuerySpec* spec) {
   if (!runs(*spec, message.parser())) {
-    return Status::invalid("an argument belongs to parser '" + message.parser() + "', which the query does not run");
+    return Status::invalid("the plan has an argument for parser '" + message.parser() +
+                           "', which the query does not run");
   }
   const auto parser = make_parser(message.parser());
   const auto& declared = parser->schema().arguments;
@@ -65,7 +66,7 @@ Status read_argument(const v1::ParserArgument& message, QuerySpec* spec) {
 Status read_filter(const v1::TupleFilter& filter, QuerySpec* spec) {
   for (const std::string& name : filter.parsers()) {
     if (!runs(*spec, name))
-      return Status::invalid("a filter belongs to parser '" + name + "', which the query does not run");
+      return Status::invalid("the plan has a filter for parser '" + name + "', which the query does not run");
     auto condition = TupleCondition::make(filter.condition(), make_parser(name)->schema());
     if (!condition.ok()) return Status::invalid("a filter of '" + name + "': " + condition.status().sentence());
     spec->filters.push_back({name, std::move(*condition)});
@@ -96,7 +97,7 @@ Status read_match(const v1::Match& match, ConnectionMatch* read) {
   *read = ConnectionMatch(std::move(sources), std::move(to));
   read->restrict({match.vlans().begin(), match.vlans().end()}, {match.tenants().begin(), match.tenants().end()});
   if (!match.has_except()) return {};
-  if (match.except().has_except()) return Status::invalid("an exception of a match can't have an exception");
+  if (match.except().has_except()) return Status::invalid("exceptions of a match can't be nested");
   ConnectionMatch except;
   if (Status status = read_match(match.except(), &except); !status.ok()) return status;
   read->except(std::move(except));
@@ -109,7 +110,7 @@ Status read_queues(const v1::Plan& plan, QuerySpec* spec) {
   for (const std::string& parser : spec->parsers) {
     const bool emits_events_only = parser == "trigger" && plan.triggers().empty();
     if (!make_parser(parser)->schema().queues && !emits_events_only) {
-      return Status::invalid("the plan names queues, or flows to report, and its parser '" + parser +
+      return Status::invalid("the plan names queues or flows to report, but its parser '" + parser +
                              "' does not measure queues");
     }
   }
@@ -156,7 +157,7 @@ Status check_all_traffic(const QuerySpec& spec) {
   if (spec.sampling_rate == 1 && !spec.rate_may_fall) return {};
   for (const std::string& name : spec.parsers) {
     if (!make_parser(name)->schema().all_traffic) continue;
-    return Status::invalid("parser '" + name + "' must see all flows, and the plan samples them");
+    return Status::invalid("parser '" + name + "' must see all flows, but the plan samples them");
   }
   return {};
 }
@@ -182,7 +183,7 @@ static_assert(static_cast<int>(TextForm::kOmit) == v1::Shape::OMIT);
 
 Status read_shape(const v1::Shape& shape, QuerySpec* spec) {
   if (!runs(*spec, shape.parser()))
-    return Status::invalid("a shape belongs to parser '" + shape.parser() + "', which the query does not run");
+    return Status::invalid("the plan has a shape for parser '" + shape.parser() + "', which the query does not run");
   const auto parser = make_parser(shape.parser());
   const auto& fields = parser->schema().fields;
   const auto field = std::find_if(fields.begin(), fields.end(),
@@ -192,7 +193,7 @@ Status read_shape(const v1::Shape& shape, QuerySpec* spec) {
   }
   // An unknown form may be intended to protect data, so it is an error.
   if (!v1::Shape::Form_IsValid(shape.form())) {
-    return Status::invalid("form " + std::to_string(shape.form()) + " of '" + shape.field() + "' is not known");
+    return Status::invalid("unknown form " + std::to_string(shape.form()) + " for '" + shape.field() + "'");
   }
   spec->shapes.push_back({shape.parser(), shape.field(), static_cast<TextForm>(shape.form())});
   return {};

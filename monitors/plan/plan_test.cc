@@ -60,7 +60,7 @@ TEST(PlanTest, FiltersAreCompiledForTheirParsers) {
   EXPECT_EQ(parse(plan_with(filter_of("http_get", "state")), &spec).message(),
             "a filter of 'http_get': unknown field 'state'");
   EXPECT_EQ(parse(plan_with(filter_of("memcached_get", "status")), &spec).message(),
-            "a filter belongs to parser 'memcached_get', which the query does not run");
+            "the plan has a filter for parser 'memcached_get', which the query does not run");
 }
 
 std::string plan_of_marked(const std::string& arguments) {
@@ -84,7 +84,7 @@ TEST(PlanTest, InvalidArgumentsAreRejected) {
     return parse(plan_of_marked(argument), &spec).message();
   };
   EXPECT_EQ(message(R"({"parser":"http_get","name":"dscp","value":"10"})"),
-            "an argument belongs to parser 'http_get', which the query does not run");
+            "the plan has an argument for parser 'http_get', which the query does not run");
   EXPECT_EQ(message(R"({"parser":"marked_packet","name":"ecn","value":"1"})"), "'marked_packet' has no argument 'ecn'");
   EXPECT_EQ(message(R"({"parser":"marked_packet","name":"dscp","value":"64"})"),
             "marked_packet: argument 'dscp' can't be '64': expected a whole number, 0 to 63");
@@ -140,7 +140,7 @@ TEST(PlanTest, ParsersThatMustSeeAllTrafficAreNotSampled) {
   EXPECT_TRUE(parse(plan(R"({"mode":"OFF"})"), &spec).ok());
   EXPECT_TRUE(parse(plan(R"({"mode":"FIXED","rate":1})"), &spec).ok());
   EXPECT_EQ(parse(plan(R"({"mode":"FIXED","rate":0.5})"), &spec).message(),
-            "parser 'link_load' must see all flows, and the plan samples them");
+            "parser 'link_load' must see all flows, but the plan samples them");
   EXPECT_FALSE(parse(plan(R"({"mode":"AUTO","rate":1})"), &spec).ok());
 }
 
@@ -205,10 +205,10 @@ TEST(PlanTest, FormsOfStrings) {
   EXPECT_EQ(spec.shapes[0].form, TextForm::kTemplate);
   const auto message = [&](const std::string& json) { return parse(json, &spec).message(); };
   EXPECT_EQ(message(plan_of("sample", "url", R"("HASH")")),
-            "a shape belongs to parser 'sample', which the query does not run");
+            "the plan has a shape for parser 'sample', which the query does not run");
   EXPECT_EQ(message(plan_of("http_get", "status", R"("HASH")")), "'http_get' has no string field 'status'");
   EXPECT_EQ(message(plan_of("http_get", "nothing", R"("HASH")")), "'http_get' has no string field 'nothing'");
-  EXPECT_EQ(message(plan_of("http_get", "url", "77")), "form 77 of 'url' is not known");
+  EXPECT_EQ(message(plan_of("http_get", "url", "77")), "unknown form 77 for 'url'");
   EXPECT_FALSE(parse(plan_of("http_get", "url", R"("SHRED")"), &spec).ok());
 }
 

@@ -45,15 +45,17 @@ Status read_networks(const v1::PacketTrigger& message, GroupBy* group) {
   for (const v1::PrefixLength& network : message.networks()) {
     const bool source = network.field() == "src_ip";
     if (!source && network.field() != "dst_ip") {
-      return Status::invalid("'" + network.field() + "' is not an address field, so it has no networks");
+      return Status::invalid("'" + network.field() + "' is not an address field, so it can't be grouped by network");
     }
     uint8_t* v4_bits = source ? &group->src_v4_bits : &group->dst_v4_bits;
     uint8_t* v6_bits = source ? &group->src_v6_bits : &group->dst_v6_bits;
     if (*v4_bits != kV4Bits || *v6_bits != kV6Bits) {
-      return Status::invalid("networks of '" + network.field() + "' are given twice, or it is not in the group");
+      return Status::invalid("networks for '" + network.field() + "' are given twice, or '" + network.field() +
+                             "' is not in the group");
     }
     if (network.ipv4() < 1 || network.ipv4() > kV4Bits || network.ipv6() < 1 || network.ipv6() > kV6Bits) {
-      return Status::invalid("a network of '" + network.field() + "' has 1 to 32 bits of IPv4 and 1 to 128 of IPv6");
+      return Status::invalid("the network lengths for '" + network.field() +
+                             "' must be 1 to 32 for IPv4 and 1 to 128 for IPv6");
     }
     *v4_bits = static_cast<uint8_t>(network.ipv4());
     *v6_bits = static_cast<uint8_t>(network.ipv6());
@@ -124,7 +126,8 @@ Status read_quantile(const v1::PacketQuantile& message, trigger::Instruction* re
       read->measure = Measure::kRttQuantile;
       return {};
     default:
-      return Status::invalid("packets have no quantiles of a measure of its condition");
+      return Status::invalid(
+          "its condition uses a quantile of a measure that has none: use bytes, payload_bytes or rtt");
   }
 }
 
@@ -132,7 +135,8 @@ Status read_steps(const Steps& steps, trigger::Expression* expression) {
   for (const v1::PacketStep& step : steps) {
     trigger::Instruction& read = expression->emplace_back();
     if (step.has_measure()) {
-      if (!v1::PacketStep::Measure_IsValid(step.measure())) return Status::invalid("a measure is not known");
+      if (!v1::PacketStep::Measure_IsValid(step.measure()))
+        return Status::invalid("unknown measure " + std::to_string(step.measure()));
       read = {trigger::Op::kMeasure, kMeasures[step.measure()], 0};
     } else if (step.has_quantile()) {
       if (Status status = read_quantile(step.quantile(), &read); !status.ok()) return status;
@@ -140,10 +144,11 @@ Status read_steps(const Steps& steps, trigger::Expression* expression) {
       if (!std::isfinite(step.constant())) return Status::invalid("a constant is not a finite number");
       read = {trigger::Op::kConstant, Measure::kPackets, step.constant()};
     } else if (step.has_operator_()) {
-      if (!v1::PacketStep::Operator_IsValid(step.operator_())) return Status::invalid("an operator is not known");
+      if (!v1::PacketStep::Operator_IsValid(step.operator_()))
+        return Status::invalid("unknown operator " + std::to_string(step.operator_()));
       read.op = kOperators[step.operator_()];
     } else {
-      return Status::invalid("a step of its condition is empty");
+      return Status::invalid("its condition has an empty step");
     }
   }
   return {};

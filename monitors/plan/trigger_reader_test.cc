@@ -75,11 +75,11 @@ TEST(TriggerReader, InvalidNetworksAreNamed) {
   const std::string valid = R"({"field":"src_ip","ipv4":24,"ipv6":64})";
   EXPECT_EQ(error_with(valid), "ok");
   names(valid + "," + valid, "'src_ip' are given twice");
-  names(R"({"field":"dst_ip","ipv4":24,"ipv6":64})", "'dst_ip' are given twice, or it is not in the group");
+  names(R"({"field":"dst_ip","ipv4":24,"ipv6":64})", "'dst_ip' are given twice, or 'dst_ip' is not in the group");
   names(R"({"field":"dst_port","ipv4":8,"ipv6":8})", "'dst_port' is not an address");
   for (const char* bits : {R"("ipv4":0,"ipv6":64)", R"("ipv4":33,"ipv6":64)", R"("ipv4":24)", R"("ipv4":24,"ipv6":129)",
                            R"("ipv4":4294967295,"ipv6":4294967295)"}) {
-    names(std::string(R"({"field":"src_ip",)") + bits + "}", "1 to 32 bits of IPv4 and 1 to 128 of IPv6");
+    names(std::string(R"({"field":"src_ip",)") + bits + "}", "1 to 32 for IPv4 and 1 to 128 for IPv6");
   }
 }
 
@@ -124,11 +124,13 @@ TEST(TriggerReader, InvalidStepsAreNamed) {
   };
   const std::string sum = R"({"measure":"BYTES"},{"constant":5},{"operator":"GREATER"})";
   EXPECT_EQ(error_with(sum), "ok");
-  EXPECT_NE(error_with("{}").find("a step of its condition is empty"), std::string::npos);
-  EXPECT_NE(error_with(R"({"measure":77})").find("a measure is not known"), std::string::npos);
-  EXPECT_NE(error_with(R"({"operator":77})").find("an operator is not known"), std::string::npos);
+  EXPECT_NE(error_with("{}").find("its condition has an empty step"), std::string::npos);
+  EXPECT_NE(error_with(R"({"measure":77})").find("unknown measure 77"), std::string::npos);
+  EXPECT_NE(error_with(R"({"operator":77})").find("unknown operator 77"), std::string::npos);
   const std::string end = R"(,{"constant":5},{"operator":"GREATER"})";
-  EXPECT_NE(error_with(R"({"quantile":{"measure":"SYN","share":0.5}})" + end).find("no quantiles"), std::string::npos);
+  EXPECT_NE(
+      error_with(R"({"quantile":{"measure":"SYN","share":0.5}})" + end).find("a quantile of a measure that has none"),
+      std::string::npos);
   EXPECT_NE(error_with(R"({"quantile":{"measure":"BYTES","share":1}})" + end).find("above 0 and below 1"),
             std::string::npos);
   EXPECT_NE(error_with(R"({"constant":"Infinity"})").find("not a finite number"), std::string::npos);

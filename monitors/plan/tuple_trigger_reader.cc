@@ -122,9 +122,9 @@ Status read(const v1::Processor& message, const v1::Window& window, TupleTrigger
   const auto parser = make_parser(message.parser());
   const Schema& schema = parser->schema();
   read->parser = schema.name;
-  if (message.has_join() || !message.has_trigger()) return Status::invalid("it joins tuples, or is not a trigger");
+  if (message.has_join() || !message.has_trigger()) return Status::invalid("it has a join, or it is not a trigger");
   if (!v1::Condition::Comparison_IsValid(message.condition().comparison())) {
-    return Status::invalid("its comparison is not known");
+    return Status::invalid("unknown comparison");
   }
   if (Status status = read_group(message, schema, read); !status.ok()) return status;
   if (Status status = read_aggregate(message, read); !status.ok()) return status;

@@ -30,7 +30,7 @@ final class PolledTimes {
       return Optional.empty();
     }
     return Optional.of(
-        "packets are stamped when they are polled on %s: waits are off by up to about a millisecond; use agents with network interfaces (--interface or --tap), whose packets the kernel stamps"
+        "packets are timestamped when they are polled on %s, so waiting times are off by up to about a millisecond; use agents with network interfaces (--interface or --tap), for which the kernel provides timestamps"
             .formatted(String.join(", ", polled)));
   }
 }

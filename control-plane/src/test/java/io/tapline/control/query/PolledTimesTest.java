@@ -32,9 +32,9 @@ class PolledTimesTest {
         .hasValueSatisfying(
             note ->
                 assertThat(note)
-                    .startsWith("packets are stamped when they are polled on h1: waits are off")
+                    .startsWith("packets are timestamped when they are polled on h1, so waiting")
                     .contains("--interface"));
-    assertThat(PolledTimes.note(plan(""), HOSTS).orElseThrow()).contains("on h1, h3:");
+    assertThat(PolledTimes.note(plan(""), HOSTS).orElseThrow()).contains("on h1, h3, so");
   }
 
   @Test
