@@ -225,7 +225,7 @@ fuzz-api: deps build ## Fuzz the REST interface by its OpenAPI document, as an a
 
 # MUTANTS="--only trigger --fresh" runs a part, including mutants that were killed earlier.
 .PHONY: mutants
-mutants: deps programs ## Apply small faults, one at a time, and print those that no test notices
+mutants: deps programs ## Apply small faults, one at a time, and print those that survive
 	@bench/mutants/run $(MUTANTS)
 
 .PHONY: soak

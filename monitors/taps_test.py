@@ -331,7 +331,7 @@ class TapsTest(unittest.TestCase):
             self.assertIn(words, err)
         code, _, err = run("--parser", "tcp_pkt_size", "--tap", f"sw1={path}#eth0")
         self.assertEqual(code, 1, err)
-        self.assertIn("is a pcap, which has no interfaces", err)
+        self.assertIn("is a pcap file, which has no interfaces", err)
         both = self.write("both.pcapng", pcapng({"in": [(10**18, tcp_frame(1))], "out": []}))
         code, _, err = run("--parser", "tcp_pkt_size", "--tap", f"sw1={both}#eth0")
         self.assertEqual(code, 1, err)

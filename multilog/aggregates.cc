@@ -89,7 +89,7 @@ Result<AggregateValue> MultiLogImpl::read_aggregate(const std::string& name, con
     aggregate = find_aggregate(name);
   }
   if (aggregate == nullptr) return Status(Code::kNotFound, "no aggregate " + name);
-  if (low > high) return Status(Code::kInvalid, "the end of the time range is before its beginning");
+  if (low > high) return Status(Code::kInvalid, "the time range ends before it begins");
   std::vector<uint64_t> total(aggregate->function->words());
   uint64_t unreadable = 0;
   for (const Snapshot::View& view : snapshot.views()) {

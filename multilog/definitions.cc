@@ -94,7 +94,7 @@ void MultiLogImpl::rebuild() {
 
 Status MultiLogImpl::add_filter_locked(const std::string& name, Result<Expression> compiled) {
   if (find_filter(name) != nullptr) return {Code::kExists, "there is already a filter " + name};
-  if (filters_.size() >= kMaxFilters) return {Code::kInvalid, "at most 1024 filters"};
+  if (filters_.size() >= kMaxFilters) return {Code::kInvalid, "there can be at most 1024 filters"};
   if (!compiled.ok()) return compiled.status();
   auto filter = std::make_shared<Filter>();
   filter->id = next_id_++;
@@ -141,7 +141,8 @@ Status MultiLogImpl::add_aggregate_locked(const AggregateSpec& spec) {
   if (find_aggregate(spec.name) != nullptr || options_.schema.find(spec.name) != nullptr)
     return {Code::kExists, "there is already an aggregate or field " + spec.name};
   if (spec.bucket_ns == 0) return {Code::kInvalid, "a bucket must have at least 1 ns"};
-  if (spec.buckets < 2 || spec.buckets > (1u << 20)) return {Code::kInvalid, "2 to 1048576 buckets"};
+  if (spec.buckets < 2 || spec.buckets > (1u << 20))
+    return {Code::kInvalid, "the number of buckets must be 2 to 1048576"};
   auto function = make_function(spec.function, options_.schema, options_.user_functions);
   if (!function.ok()) return function.status();
   auto aggregate = std::make_shared<tapline::multilog::Aggregate>();

@@ -18,7 +18,7 @@ Status MultiLogImpl::add_index_locked(const std::string& name, bool backfill) {
     if (present.column == column.part(0)) return {Code::kExists, "there is already an index on " + name};
   }
   if (indexes_.size() + column.parts() > kMaxIndexes)
-    return {Code::kInvalid, "at most 64 indexes; a field of over 8 bytes takes one for each 8"};
+    return {Code::kInvalid, "there can be at most 64 indexes; a field wider than 8 bytes needs one index per 8 bytes"};
   const size_t first = indexes_.size();
   for (uint32_t part = 0; part < column.parts(); ++part) add_part({0, name, part, column.part(part)});
   if (!backfill) return {};

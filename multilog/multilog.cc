@@ -117,7 +117,7 @@ WriterLog* MultiLogImpl::add_log(uint64_t first) {
 
 Result<Writer*> MultiLogImpl::add_writer() {
   const std::lock_guard lock(control_);
-  if (writer_count_.load() >= kMaxWriters) return Status(Code::kInvalid, "at most 64 writers");
+  if (writer_count_.load() >= kMaxWriters) return Status(Code::kInvalid, "there can be at most 64 writers");
   for (const auto& aggregate : aggregates_)
     aggregate_bytes_ += 8 * (aggregate->function->words() + 3) * (aggregate->slots + size_t{1});
   add_log(0);

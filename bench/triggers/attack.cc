@@ -140,7 +140,7 @@ void check_events(Measurements* measurements) {
                         std::to_string(outcome.wrong) + " false; the flood begins in window " +
                         std::to_string(kFirstFlooded) + ", reported in " + std::to_string(outcome.first_flooded) +
                         "; " + std::to_string(flood.packets() - recorder.packets) + " packets uncounted");
-  if (!exact) measurements->fail("attack: the events differ from those of all packets");
+  if (!exact) measurements->fail("attack: events are missing or false, or packets were not counted");
 }
 
 }  // namespace

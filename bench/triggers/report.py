@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Converts the JSON of bench_triggers --part feasible to feasible.csv and SVG plots next to it: feasible-windows.svg and
-feasible-flows.svg, the rate that a core takes by triggers per packet, and feasible-groups.svg, by groups; as Figure 13 of
-Trumpet. Prints the points whose cost differs from the model's by more than a quarter.
+feasible-flows.svg, the rate that a core sustains by triggers per packet, and feasible-groups.svg, by groups, as in Trumpet's
+Figure 13. Prints the points whose cost differs from the model's by more than a quarter.
 
   python3 bench/triggers/report.py FILE"""
 import csv
@@ -35,7 +35,7 @@ def chart(points, panel):
   own = [point for point in points if point["panel"] == panel]
   xs = [point["x"] for point in own]
   top = max(point["million_packets_per_second"] for point in own)
-  chart = Chart("Rate that a core takes", AXES[panel], "million packets/s", (min(xs), max(xs)), top, log_x=True)
+  chart = Chart("Rate that a core sustains", AXES[panel], "million packets/s", (min(xs), max(xs)), top, log_x=True)
   for line in dict.fromkeys(point["line"] for point in own):
     chart.line(line, [(point["x"], point["million_packets_per_second"]) for point in own if point["line"] == line])
   chart.line("14.88: 10 Gb/s of 64-byte frames", [(min(xs), 14.88), (max(xs), 14.88)])

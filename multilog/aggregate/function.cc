@@ -307,8 +307,9 @@ Made make_ungrouped(const FunctionSpec& spec, const Schema& schema, const UserFu
 Made make_function(const FunctionSpec& spec, const Schema& schema, const UserFunctions& users) {
   Made inner = make_ungrouped(spec, schema, users);
   if (!inner.ok() || spec.group_by.empty()) return inner;
-  if (spec.group_by.size() > 4) return Status(Code::kInvalid, "at most 4 fields to group by");
-  if (spec.max_groups < 1 || spec.max_groups > (1u << 20)) return Status(Code::kInvalid, "1 to 1048576 groups");
+  if (spec.group_by.size() > 4) return Status(Code::kInvalid, "there can be at most 4 fields to group by");
+  if (spec.max_groups < 1 || spec.max_groups > (1u << 20))
+    return Status(Code::kInvalid, "the number of groups must be 1 to 1048576");
   std::vector<Column> columns;
   for (const std::string& name : spec.group_by) {
     Result<Column> column = column_named(name, schema);

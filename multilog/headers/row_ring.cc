@@ -50,7 +50,8 @@ uint64_t batch_bytes(const RowRing::Shape& shape) {
 Status check(const RowRing::Shape& shape) {
   if (shape.row_bytes == 0 || shape.batch_rows == 0 || !std::has_single_bit(shape.batches) ||
       batch_bytes(shape) * shape.batches > kMaxBytes) {
-    return {Code::kInvalid, "a ring of rows needs rows, a power of two of batches, and at most 4 GiB"};
+    return {Code::kInvalid,
+            "a row ring needs at least one row per batch, a power of two as its number of batches, and at most 4 GiB"};
   }
   return {};
 }
@@ -64,9 +65,9 @@ RowRing::~RowRing() { munmap(memory_, bytes_); }
 
 Result<std::unique_ptr<RowRing>> RowRing::map(int fd, const Shape& shape) {
   const size_t bytes = sizeof(Shared) + batch_bytes(shape) * shape.batches;
-  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) return system_error("can't create a ring of rows");
+  if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) return system_error("can't create a row ring");
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
-  if (memory == MAP_FAILED) return system_error("can't map a ring of rows");
+  if (memory == MAP_FAILED) return system_error("can't map a row ring");
   auto ring = std::unique_ptr<RowRing>(new RowRing(memory, bytes, shape));
   ring->shared_->row_bytes = shape.row_bytes;
   ring->shared_->batch_rows = shape.batch_rows;
@@ -78,7 +79,7 @@ Result<std::unique_ptr<RowRing>> RowRing::map(int fd, const Shape& shape) {
 Result<std::unique_ptr<RowRing>> RowRing::make(const Shape& shape) {
   if (Status status = check(shape); !status.ok()) return status;
   const int fd = memfd_create("tapline-rows", MFD_CLOEXEC);
-  if (fd < 0) return system_error("can't create a ring of rows");
+  if (fd < 0) return system_error("can't create a row ring");
   auto ring = map(fd, shape);
   ::close(fd);
   if (ring.ok()) (*ring)->bell_ = std::make_unique<Doorbell>();
@@ -106,13 +107,13 @@ Result<std::unique_ptr<RowRing>> RowRing::attach(const std::string& path, uint32
   const auto bytes = static_cast<size_t>(file.st_size);
   if (is_known) memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
   ::close(fd);
-  if (memory == MAP_FAILED) return Status(Code::kInvalid, path + " is not a ring of rows");
+  if (memory == MAP_FAILED) return Status(Code::kInvalid, path + " is not a row ring");
   const auto* shared = static_cast<const Shared*>(memory);
   const Shape shape = {shared->row_bytes, shared->batch_rows, shared->batches};
   auto ring = std::unique_ptr<RowRing>(new RowRing(memory, bytes, shape));
   if (shared->magic.load(std::memory_order_acquire) != kRingMagic || !check(shape).ok() ||
       bytes < sizeof(Shared) + batch_bytes(shape) * shape.batches) {
-    return Status(Code::kInvalid, path + " is not a ring of rows");
+    return Status(Code::kInvalid, path + " is not a row ring");
   }
   if (shape.row_bytes != row_bytes) {
     return Status(Code::kInvalid, path + " has rows of " + std::to_string(shape.row_bytes) + " bytes, not " +

@@ -45,9 +45,10 @@ ConfigTable table_of(NodeConfig* config) {
   table.add_number(
       &config->telemetry_hops, 0, HeaderLayout::kMaxHops, "telemetry_hops",
       "number of switches on a packet's path to keep, from in-band telemetry; 0: rows have no such fields");
-  table.add_switch(&config->tap_names, "tap_names",
-                   "rows have the switch, port and side of their tap; implied by --tap, for headers of a monitor with "
-                   "taps");
+  table.add_switch(
+      &config->tap_names, "tap_names",
+      "store the switch, port and side of each row's tap; implied by --tap; needed for headers from a monitor "
+      "with taps");
   add_hash_key(&table, &config->hash_key_file);
   table.add_text(&config->node, "node", "NAME", "this node's name", check_name);
   table.add_number(&config->writers, 1, kMaxWriters, "writers", "threads that write the log");
@@ -68,7 +69,7 @@ ConfigTable table_of(NodeConfig* config) {
   table.add_text(&config->access.client_ca, "tls_client_ca", "FILE",
                  "accept only clients with a certificate that these authorities (PEM) signed");
   table.add_list(&config->access.client_names, "tls_client_name", "NAME",
-                 "and with this subject (CN) or DNS name; repeat for several", true);
+                 "accept only client certificates with this subject (CN) or DNS name; repeat for several", true);
   add_metrics_keys(&table, &config->metrics, "address at which to serve Prometheus metrics, under /metrics");
   table.add_list(&config->clear, "clear", "SERVICE",
                  "services whose connections beyond loopback may be unencrypted, in a trusted network (metrics)", true);

@@ -52,7 +52,7 @@ bool same_clauses(const std::vector<Clause>& a, const std::vector<Clause>& b) {
 Result<std::shared_ptr<QueryPlan>> make_plan(const Schema& schema, std::shared_ptr<const Expression> expression,
                                              uint64_t time_low, uint64_t time_high, std::vector<Index> indexes,
                                              Expression::Values values) {
-  if (time_low > time_high) return Status(Code::kInvalid, "the end of the time range is before its beginning");
+  if (time_low > time_high) return Status(Code::kInvalid, "the time range ends before it begins");
   auto plan = std::make_shared<QueryPlan>(schema);
   plan->expression = std::move(expression);
   plan->clauses = plan->expression->dnf();

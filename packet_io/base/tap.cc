@@ -95,7 +95,7 @@ Status validate_taps(std::span<const Tap> taps) {
         return Status::usage(tap.source +
                              (tap.source == other_tap.source ? " is" : " and " + other_tap.source + " are") +
                              " read for two taps, " + other_tap.name() + " and " + tap.name() +
-                             "; its packets were copied at one place: use it for one tap");
+                             "; packets of one source were copied at one place, so use the source for one tap");
     }
   }
   return {};

@@ -28,7 +28,7 @@ CaptureName CaptureName::of(const std::string& text) {
 bool CaptureReader::select(std::vector<std::string> interfaces, CaptureError* error) {
   if (format_->select(interfaces)) return true;
   *error = {CaptureFault::kNoInterface, 0,
-            path_ + ": is a pcap, which has no interfaces: name it without #" + interfaces.front()};
+            path_ + ": is a pcap file, which has no interfaces: omit the '#" + interfaces.front() + "'"};
   return false;
 }
 

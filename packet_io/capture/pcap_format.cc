@@ -58,8 +58,8 @@ Step PcapFormat::next(std::span<const uint8_t> bytes, CapturedPacket* packet) {
   uint32_t wire = order_.u32(header + 12);
   if (lengths_may_be_swapped_ && captured > wire) std::swap(captured, wire);
   if (captured > kMaxPacketBytes) {
-    return fail(CaptureFault::kCorrupt, "a packet of " + std::to_string(captured) + " bytes (more than " +
-                                            std::to_string(kMaxPacketBytes) + " is impossible)");
+    return fail(CaptureFault::kCorrupt, "a packet of " + std::to_string(captured) + " bytes, but the maximum is " +
+                                            std::to_string(kMaxPacketBytes));
   }
   size_t record_bytes = record_header_bytes_ + captured;
   if (bytes.size() < record_bytes) return {Step::kNeed, record_bytes};

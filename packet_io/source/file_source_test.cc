@@ -180,7 +180,7 @@ TEST_F(InterfacesTest, AMissingInterfaceIsAnErrorThatListsTheOthers) {
 TEST_F(InterfacesTest, APcapFileHasNone) {
   const std::string path = write_capture("plain.pcap", {{1, 'a'}});
   FileSource source({.paths = {path + "#eth0"}});
-  EXPECT_EQ(source.start().message(), path + ": is a pcap, which has no interfaces: name it without #eth0");
+  EXPECT_EQ(source.start().message(), path + ": is a pcap file, which has no interfaces: omit the '#eth0'");
 }
 
 TEST_F(FileSourceTest, ANameWithAHashMayBeAFile) {

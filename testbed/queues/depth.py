@@ -55,7 +55,7 @@ def drawn(rows, polls):
 
 def draw(rows, polls, folder):
   delays, backlogs = drawn(rows, polls)
-  chart = Chart("Wait in a queue of 100 Mb/s", "time (ms)", "ms", (0, DRAWN_NS / 1e6), max(delay for _, delay in delays))
+  chart = Chart("Queueing delay at 100 Mb/s", "time (ms)", "ms", (0, DRAWN_NS / 1e6), max(delay for _, delay in delays))
   chart.line("wait, from taps", delays)
   chart.line("kernel's backlog / rate", backlogs)
   (folder / "figure14.svg").write_text(chart.svg(), encoding="utf-8")
