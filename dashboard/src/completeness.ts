@@ -30,8 +30,8 @@ export function completenessLine(totals: Totals, partial = false): HTMLElement {
   if (totals.unanswered) line.append(fact("unanswered", number(totals.unanswered)));
   if (totals.half_seen) line.append(fact("half seen", number(totals.half_seen)));
   if (totals.duplicates) line.append(fact("repeated batches, counted once", number(totals.duplicates)));
-  if (totals.clock_steps) line.append(fact("batches after a clock was set back", number(totals.clock_steps), true));
-  if (totals.packets_polled) line.append(fact("packets stamped when polled: waits are off by up to about 1 ms", number(totals.packets_polled), true));
+  if (totals.clock_steps) line.append(fact("batches sent after a clock stepped backwards", number(totals.clock_steps), true));
+  if (totals.packets_polled) line.append(fact("packets timestamped when polled: delays are off by up to about 1 ms", number(totals.packets_polled), true));
   if (totals.silent?.length) line.append(fact("silent monitors", totals.silent.join(", "), true));
   return line;
 }

@@ -17,7 +17,7 @@ describe("the state of a watch", () => {
     expect(watchState({ ...WATCH, evaluation })).toBe("6 s not evaluated on h1; unknown on h2 since 22:13:20");
   });
 
-  it("is the reason why it ended", () => {
+  it("gives the reason why the watch ended", () => {
     expect(watchState({ ...WATCH, reason: "its token was revoked, or has expired" })).toBe("ended: its token was revoked, or has expired");
   });
 });

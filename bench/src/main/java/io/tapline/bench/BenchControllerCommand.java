@@ -24,7 +24,7 @@ import picocli.CommandLine.Option;
 @Command(
     name = "controller",
     description =
-        "Mirror rules installed and reconciled at simulated switches, compared with a bare loop that writes the same bytes.")
+        "Installs and reconciles mirror rules on simulated switches, compared with a bare loop that writes the same bytes.")
 final class BenchControllerCommand implements Callable<Integer> {
   private final Console console;
 

@@ -15,7 +15,7 @@ import picocli.CommandLine.Option;
 @Command(
     name = "end-to-end",
     description =
-        "Live input rate of monitors, brokers, a Flink session cluster and Redis, by their number.")
+        "Live input rate that the pipeline sustains, by number of units (a monitor, a broker and two Flink workers each).")
 final class BenchEndToEndCommand implements Callable<Integer> {
   @Option(
       names = "--units",

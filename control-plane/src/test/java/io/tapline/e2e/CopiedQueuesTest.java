@@ -239,7 +239,7 @@ class CopiedQueuesTest {
         "it has failed",
         () -> network.get("/queries/" + down).path("state").asText().equals("failed"));
     assertThat(network.get("/queries/" + down).path("error").asText())
-        .contains("no monitor sees both sides of the queue aggregation-0-0:edge-0-0")
+        .contains("no monitor can see both sides of queue aggregation-0-0:edge-0-0")
         .contains("Hosts with an agent: " + AGENT);
     assertThat(network.fabric.switches()).isEqualTo(previousSwitches);
   }

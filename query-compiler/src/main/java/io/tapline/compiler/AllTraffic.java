@@ -53,7 +53,7 @@ final class AllTraffic {
       return;
     }
     String message =
-        "%s must see all packets, and %s selects only some".formatted(parser.name(), kind.keyword);
+        "%s must see all packets, but %s selects only some".formatted(parser.name(), kind.keyword);
     query.clauses().stream()
         .filter(clause -> clause.kind() == kind)
         .findFirst()
@@ -70,12 +70,12 @@ final class AllTraffic {
     Sampling all = Sampling.newBuilder().setMode(Sampling.Mode.OFF).setRate(1).build();
     if (SampleReader.isAuto(query.sample())) {
       errors.note(
-          "%s must see all flows: SAMPLE auto does not lower the rate".formatted(parser.name()));
+          "%s must see all flows, so SAMPLE auto never lowers the rate".formatted(parser.name()));
       return all;
     }
     Sampling writtenSampling = SampleReader.read(query.sample(), errors);
     if (writtenSampling.getMode() == Sampling.Mode.FIXED && writtenSampling.getRate() < 1) {
-      String message = "%s must see all flows, and SAMPLE leaves some out".formatted(parser.name());
+      String message = "%s must see all flows, but SAMPLE drops some".formatted(parser.name());
       errors.conflict(query.sample().span(), message, "SAMPLE *");
     }
     return all;

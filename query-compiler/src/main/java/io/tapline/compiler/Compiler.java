@@ -219,9 +219,9 @@ public final class Compiler {
   private void refuseSeveralMonitors(Ast.Query query, PacketTriggers.Split split, int monitors) {
     Ast.Processor first = query.processors().get(split.triggers().get(0).getProcessor());
     String message =
-        "%d monitors capture this trigger's packets, and none of them knows the sum"
+        "%d monitors capture this trigger's packets, so none of them can compute the sum"
             .formatted(monitors);
-    String expected = "every=1s or more, or FROM and TO that one monitor can watch";
+    String expected = "every=1s or more, or a FROM and TO whose traffic one monitor captures";
     errors.conflict(first.name().span(), message, expected);
   }
 
@@ -287,7 +287,7 @@ public final class Compiler {
   private void noteFlowsWithoutSpeed(List<ParserArgument> arguments) {
     if (isPositive("flows_above", arguments) && !isPositive("link", arguments)) {
       errors.warning(
-          "flows_above has no effect, because the speed of the links is unknown: add link, such as link=10000000000");
+          "flows_above has no effect because the link speed is unknown: add link=BITS_PER_SECOND, such as link=10000000000");
     }
   }
 
@@ -322,7 +322,7 @@ public final class Compiler {
     }
     for (ParserInfo parser : parsers) {
       if (!used.contains(parser.name())) {
-        errors.note("%s runs, but no processor uses its tuples".formatted(parser.name()));
+        errors.note("no processor uses the tuples of %s".formatted(parser.name()));
       }
     }
   }

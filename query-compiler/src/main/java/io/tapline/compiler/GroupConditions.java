@@ -217,7 +217,8 @@ final class GroupConditions {
     if (Countable.has(parser, read.field())) {
       return Optional.of(Countable.condition(parser, read.field()));
     }
-    String message = "%s is not true or false of a tuple".formatted(read.field().text());
+    String message =
+        "%s is neither a Boolean field nor a condition on tuples".formatted(read.field().text());
     errors.type(read.field().span(), message, "for example \"share(status >= 500) > 0.2\"");
     return Optional.empty();
   }

@@ -76,7 +76,7 @@ final class IntervalReader {
   static void refuse(ParserInfo parser, Arguments arguments, String reason, Errors errors) {
     String min = Literals.durationText(parser.intervalNs());
     String message =
-        "%s emits once %s, and the monitor can't test this trigger on packets: %s"
+        "%s emits tuples once %s, and the monitor can't test this trigger on packets: %s"
             .formatted(parser.name(), often(min), reason);
     String expected = "%s to 24h, or a trigger that the monitor can test".formatted(min);
     errors.add(arguments.span("every"), QueryError.Code.RANGE, message, expected, min);
@@ -85,7 +85,7 @@ final class IntervalReader {
   private void refuse(String argument) {
     String min = Literals.durationText(parser.intervalNs());
     String message =
-        "%s emits once %s: %s must be at least %s, since a shorter window gets all of that time's tuples or none"
+        "%s emits tuples once %s: %s must be at least %s, since a shorter window gets either all of an interval's tuples or none"
             .formatted(parser.name(), often(min), argument, min);
     String advice =
         parser

@@ -123,8 +123,7 @@ record Operands(Fields fields) {
       return fields.numeric(parser, word).map(field -> ResolvedValue.of(field, aggregate));
     }
     if (!aggregate.takesFlags()) {
-      String message =
-          "%s is true or false, and has no %s".formatted(word.text(), aggregate.name());
+      String message = "%s is Boolean, so it has no %s".formatted(word.text(), aggregate.name());
       errors().type(word.span(), message, "sum to count tuples, or avg for their share");
       return Optional.empty();
     }

@@ -140,7 +140,7 @@ final class PacketTriggers {
     } else if (windowObstacle(trigger.getWindow()).isPresent()) {
       return windowObstacle(trigger.getWindow());
     } else if (sampling.getMode() != Sampling.Mode.OFF) {
-      return Optional.of("flows may be left out (SAMPLE * keeps all)");
+      return Optional.of("sampling may exclude flows (use SAMPLE *)");
     } else if (!fits(where(trigger.getParser()))) {
       return Optional.of("WHERE must join comparisons of addresses and ports by AND");
     } else if (!fits(trigger.getValue().getOnly())) {
@@ -340,13 +340,14 @@ final class PacketTriggers {
     }
     for (TupleTrigger trigger : plan.getTupleTriggersList()) {
       if (trigger.getProcessor() == index) {
-        return "in the monitor, on tuples of %s, in windows of %s; for the results in the stream job, too"
+        return "in the monitor, on tuples of %s, in windows of %s; also in the stream job, which provides the results"
             .formatted(processor.getParser(), windows(trigger.getWindow()));
       }
     }
     String explanation =
         TupleTriggers.isBrief(processor)
-            ? TupleTriggers.obstacle(processor, sampling).orElse("several monitors have its tuples")
+            ? TupleTriggers.obstacle(processor, sampling)
+                .orElse("its tuples come from several monitors")
             : obstacle(processor).orElse("its windows are not shorter than the tuples' interval");
     return "in the stream job, on tuples of %s: %s".formatted(processor.getParser(), explanation);
   }
@@ -369,7 +370,7 @@ final class PacketTriggers {
           : "in windows of " + windows;
     }
     return emitted
-        ? "since windows of %s are shorter than the interval of %s"
+        ? "because windows of %s are shorter than the interval of %s"
             .formatted(every, trigger.getParser())
         : "in windows of " + every;
   }

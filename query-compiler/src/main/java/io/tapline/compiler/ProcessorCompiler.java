@@ -347,9 +347,8 @@ final class ProcessorCompiler {
             .filter(candidate -> candidate.duration().isPresent())
             .map(ParserInfo::name)
             .collect(Collectors.joining(", "));
-    String message =
-        "%s, first in PARSE, has no start and end to subtract".formatted(parser.name());
-    errors.conflict(processor.span(), message, "first in PARSE one of " + able);
+    String message = "%s, the first parser in PARSE, reports no duration".formatted(parser.name());
+    errors.conflict(processor.span(), message, "one of these parsers first in PARSE: " + able);
   }
 
   private Optional<Processor.Builder> group(Arguments arguments, MergeableAggregate aggregate) {
@@ -401,7 +400,7 @@ final class ProcessorCompiler {
   private void warnOfSum(Operands.ResolvedValue field, MergeableAggregate aggregate) {
     if (aggregate.name().equals("sum") && !field.additive()) {
       errors.warning(
-          "a sum of %s means little; did you mean group-avg, group-max or group-min?"
+          "a sum of %s is rarely meaningful; did you mean group-avg, group-max or group-min?"
               .formatted(field.name()));
     }
   }

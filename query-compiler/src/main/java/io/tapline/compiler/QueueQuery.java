@@ -69,7 +69,7 @@ final class QueueQuery {
       errors.add(place, QueryError.Code.FORBIDDEN, message, expected, "");
     } else if (measuresQueues && !query.has(ClauseKind.AT)) {
       errors.warning(
-          "%s measures all queues that have taps or that packets report (INT), so the monitor inspects every packet%s; AT names queues"
+          "%s measures all queues that have taps or that packets report (INT), so the monitor inspects every packet%s; use AT to select queues"
               .formatted(parsers.get(0).name(), MatchReader.mirroringEverywhere(inventory)));
     }
     if (measuresQueues && selects(writtenMatch)) {
@@ -98,7 +98,7 @@ final class QueueQuery {
       boolean isPair = argument.getValue().equals("pair") && hasPorts(writtenMatch);
       if (argument.getName().equals("flow") && (destination || isPair)) {
         String message =
-            "%s(flow=%s) adds up all %s, and FROM and TO choose among them"
+            "%s(flow=%s) aggregates over all %s, so FROM and TO can't select among them"
                 .formatted(
                     argument.getParser(),
                     argument.getValue(),

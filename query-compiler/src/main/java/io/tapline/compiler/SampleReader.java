@@ -25,8 +25,9 @@ final class SampleReader {
 
   static Sampling read(Ast.Word word, Errors errors) {
     if (isAuto(word)) {
-      String sample = word == null ? "without SAMPLE the rate is auto, which" : "SAMPLE auto";
-      errors.note(sample + " keeps every flow (rate 1.0), fewer while tuples can't be sent");
+      String sample = word == null ? "without SAMPLE, the rate is auto: it" : "SAMPLE auto";
+      errors.note(
+          sample + " keeps every flow (rate 1.0), or fewer while tuples can't be sent fast enough");
       return Sampling.newBuilder().setMode(Sampling.Mode.AUTO).setRate(1).build();
     }
     if (word.text().equals("*")) {

@@ -90,7 +90,7 @@ final class TriggerReader {
             word ->
                 errors.conflict(
                     word.span(),
-                    "clear= is a condition, which only triggers of the parser packets can test",
+                    "clear= is a condition, but only triggers on the parser packets accept one",
                     "a threshold, for example clear=5MB, or PARSE packets"));
   }
 

@@ -99,7 +99,7 @@ class AllTrafficTest {
     List<QueryError> errors = compile("PARSE link_load FROM * TO * LIMIT 10s SAMPLE 0.5").errors();
     assertThat(errors).hasSize(1);
     assertThat(errors.get(0).message())
-        .isEqualTo("link_load must see all flows, and SAMPLE leaves some out");
+        .isEqualTo("link_load must see all flows, but SAMPLE drops some");
     assertThat(errors.get(0).expected()).isEqualTo("SAMPLE *");
   }
 
@@ -117,7 +117,7 @@ class AllTrafficTest {
         compile("PARSE link_load " + selection + " LIMIT 10s SAMPLE *").errors();
     assertThat(errors).hasSize(1);
     assertThat(errors.get(0).message())
-        .isEqualTo("link_load must see all packets, and %s selects only some".formatted(clause));
+        .isEqualTo("link_load must see all packets, but %s selects only some".formatted(clause));
   }
 
   private static CompileResult loads(String every, String processor) {
@@ -166,11 +166,11 @@ class AllTrafficTest {
         loads("5s", "group-max: by=share, group=(switch, port), w=1s").errors().get(0);
     assertThat(shorter.message())
         .isEqualTo(
-            "link_load emits once in 5s: w must be at least 5s, since a shorter window gets all of that time's tuples or none");
+            "link_load emits tuples once in 5s: w must be at least 5s, since a shorter window gets either all of an interval's tuples or none");
     assertThat(shorter.expected())
         .isEqualTo("5s to 24h, or a shorter interval: link_load(every=…)");
     QueryError tooFast = loads("50ms", trigger.formatted("10ms")).errors().get(0);
-    assertThat(tooFast.message()).startsWith("link_load emits once in 50ms");
+    assertThat(tooFast.message()).startsWith("link_load emits tuples once in 50ms");
   }
 
   @Test

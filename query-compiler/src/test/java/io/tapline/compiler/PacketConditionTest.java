@@ -126,7 +126,7 @@ class PacketConditionTest {
     String text =
         "PARSE %swhen=\"sum(%s) > 9KB\", clear=\"sum(bytes) < 5KB\")".formatted(query, parser);
     assertThat(Fixtures.errors(text))
-        .contains("clear= is a condition, which only triggers of the parser packets can test");
+        .contains("clear= is a condition, but only triggers on the parser packets accept one");
   }
 
   @Test

@@ -255,7 +255,7 @@ class PacketTriggersTest {
     assertThat(plan.getFiltersList()).isEmpty();
     assertThat(Explain.render(plan, List.of()))
         .contains("in the monitor, on packets with src_ip")
-        .contains("grouped by src_ip/24, since windows of 10ms")
+        .contains("grouped by src_ip/24, because windows of 10ms")
         .contains("by src_ip/24");
   }
 
@@ -318,7 +318,7 @@ class PacketTriggersTest {
     CompileResult result = Fixtures.compile(query.formatted(SHORT));
     assertThat(Explain.render(result.plan().orElseThrow(), List.of()))
         .contains(
-            "processor 1: in the monitor, on packets, since windows of 10ms are shorter than the"
+            "processor 1: in the monitor, on packets, because windows of 10ms are shorter than the"
                 + " interval of tcp_pkt_size")
         .contains("processor 2: in the stream job, on tuples of ");
   }

@@ -285,18 +285,18 @@ class ProcessorsTest {
   void notesUselessArgumentsAndPartialRows() {
     assertThat(notes("PARSE http_get, tcp_conn_time TO h1 LIMIT 5s SAMPLE * PROCESS (top-k)"))
         .containsExactly(
-            "tcp_conn_time runs, but no processor uses its tuples",
+            "no processor uses the tuples of tcp_conn_time",
             "the query ends after 5s, before the first window of top-k (10s) is full: its rows will"
                 + " be partial");
     assertThat(notes("PARSE http_get TO h1 LIMIT 1m SAMPLE * PROCESS (group-sum: by=status)"))
         .containsExactly(
-            "a sum of status means little; did you mean group-avg, group-max or group-min?");
+            "a sum of status is rarely meaningful; did you mean group-avg, group-max or group-min?");
     assertThat(notes("PARSE http_get, http-get TO h1 PROCESS (top-k)"))
         .containsExactly(
             "PARSE names http_get twice",
             "without LIMIT the query runs until it is stopped or its captures end",
-            "without SAMPLE the rate is auto, which keeps every flow (rate 1.0), fewer while tuples"
-                + " can't be sent");
+            "without SAMPLE, the rate is auto: it keeps every flow (rate 1.0), or fewer while"
+                + " tuples can't be sent fast enough");
   }
 
   private static List<String> notes(String text) {

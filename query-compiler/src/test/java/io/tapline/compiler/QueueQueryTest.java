@@ -324,11 +324,11 @@ class QueueQueryTest {
   @CsvSource(
       delimiterString = " -> ",
       value = {
-        "queue_flows(flow=destination) FROM h1 TO * -> queue_flows(flow=destination) adds up all senders to a destination, and FROM and TO choose among them",
-        "queue_flows(flow=pair) FROM * TO h1:80 -> queue_flows(flow=pair) adds up all ports of two addresses, and FROM and TO choose among them",
+        "queue_flows(flow=destination) FROM h1 TO * -> queue_flows(flow=destination) aggregates over all senders to a destination, so FROM and TO can't select among them",
+        "queue_flows(flow=pair) FROM * TO h1:80 -> queue_flows(flow=pair) aggregates over all ports of two addresses, so FROM and TO can't select among them",
         "tcp_pkt_size, queue_flows FROM * TO * -> AT names queues, and tcp_pkt_size does not measure them",
         "tcp_pkt_size FROM * TO h1 -> AT names queues, and tcp_pkt_size does not measure them",
-        "queue_flows FROM * TO * AT leaf1:3 VLAN 7 -> queue_flows must see all packets, and VLAN selects only some",
+        "queue_flows FROM * TO * AT leaf1:3 VLAN 7 -> queue_flows must see all packets, but VLAN selects only some",
       })
   void conflictingClausesAreErrors(String clauses, String message) {
     String atClause = clauses.contains(" AT ") ? "" : " AT leaf1:3";
@@ -341,7 +341,7 @@ class QueueQueryTest {
   void otherParsersOfTheQueryGetTheSelectedPackets() {
     QueryError error = error(compile("PARSE queue_flows, tcp_pkt_size FROM * TO h1" + REST));
     assertThat(error.message())
-        .isEqualTo("queue_flows must see all packets, and TO selects only some");
+        .isEqualTo("queue_flows must see all packets, but TO selects only some");
   }
 
   @Test
@@ -350,8 +350,7 @@ class QueueQueryTest {
         error(
             compile(
                 "PARSE queue_flows FROM * TO * AT leaf1:3 SAMPLE 0.5 PROCESS (top-k: by=queued_bytes, w=1s)"));
-    assertThat(error.message())
-        .isEqualTo("queue_flows must see all flows, and SAMPLE leaves some out");
+    assertThat(error.message()).isEqualTo("queue_flows must see all flows, but SAMPLE drops some");
   }
 
   @Test

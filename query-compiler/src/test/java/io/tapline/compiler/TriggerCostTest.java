@@ -135,7 +135,7 @@ class TriggerCostTest {
     assertThat(Explain.render(Fixtures.compile(QUERY).plan().orElseThrow(), List.of()))
         .contains(
             "cost      1 trigger in windows of 10ms: 117 ns per packet to parse it, 14 to match it,"
-                + " 17 to 77 to count it in 1 kind of groups, 50 ns for each group in a window\n"
+                + " 17 to 77 to count it in 1 grouping, 50 ns for each group in a window\n"
                 + "          a core sustains 3.24 million packets/s of this query, using 80 % of its"
                 + " time\n");
     assertThat(

@@ -81,9 +81,9 @@ class TupleTriggersTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "when=\"sum(bits_per_second) > 9\", every=1ms | the monitor tests only sums of packets, and max > and min < of tuples",
-        "when=\"max(share) < 0.9\", every=1ms | the monitor tests only sums of packets, and max > and min < of tuples",
-        "when=\"max(share) > 0.9\", every=1ms, after=3 | the monitor tests only sums of packets, and max > and min < of tuples",
+        "when=\"sum(bits_per_second) > 9\", every=1ms | the monitor can test only sums over packets, and max > N or min < N over tuples",
+        "when=\"max(share) < 0.9\", every=1ms | the monitor can test only sums over packets, and max > N or min < N over tuples",
+        "when=\"max(share) > 0.9\", every=1ms, after=3 | the monitor can test only sums over packets, and max > N or min < N over tuples",
         "when=\"max(share) > 0.9\", w=4ms, every=1ms | w= is longer than every=",
       })
   void windowsBelowTenMillisecondsNeedAConditionThatLongerOnesShare(String trigger, String reason) {

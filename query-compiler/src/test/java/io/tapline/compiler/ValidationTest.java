@@ -26,7 +26,7 @@ class ValidationTest {
               "'10.0.0' is not an IPv4 address",
               "no parser of PARSE has all fields of the condition",
               "these fields come from more than two parsers",
-              "tcp_pkt_size emits once a second[:,] .*",
+              "tcp_pkt_size emits tuples once a second[:,] .*",
               "tcp_\\w+(, first in PARSE,)? has no (value field|start and end)\\b.*",
               "by takes a number, but .* is .*",
               "(url|status|unanswered|response_time_ns) (has|is|takes|can't be) .*"));

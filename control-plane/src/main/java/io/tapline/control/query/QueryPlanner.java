@@ -314,7 +314,7 @@ public final class QueryPlanner {
   private static String splitTriggers(Plan plan) {
     boolean split = plan.getTriggersCount() > 0 && plan.getMonitorsCount() > 1;
     return split
-        ? "%d monitors get the query's packets, and none of them knows the sums of its triggers: set every=1s or more, or a narrower FROM and TO"
+        ? "%d monitors get the query's packets, so none of them can compute the sums of its triggers: set every=1s or more, or a narrower FROM and TO"
             .formatted(plan.getMonitorsCount())
         : "";
   }

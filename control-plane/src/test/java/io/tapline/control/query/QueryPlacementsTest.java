@@ -100,7 +100,7 @@ class QueryPlacementsTest {
     // A control plane that takes over the query keeps its hosts and marks.
     assertThat(placements.reserveCopies("q", copies.queues(), Set.of())).isEqualTo(copies);
     assertThat(placements.reserveCopies("p", queues, Set.of("db")).refusal())
-        .startsWith("no monitor sees both sides of the queue leaf1:leaf2");
+        .startsWith("no monitor can see both sides of queue leaf1:leaf2");
   }
 
   @Test

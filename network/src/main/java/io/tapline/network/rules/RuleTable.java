@@ -97,7 +97,7 @@ public final class RuleTable {
 
   private static TooManyRules tooMany(String needed, int capacity) {
     return new TooManyRules(
-        "%s mirror rules are needed where %d have room: name networks instead of single hosts, or end a query"
+        "the queries need %s mirror rules, but the switch has room for %d: use subnets instead of single hosts, or stop a query"
             .formatted(needed, capacity));
   }
 

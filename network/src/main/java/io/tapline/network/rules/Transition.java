@@ -48,7 +48,7 @@ public final class Transition {
     }
     if (max > capacity) {
       throw new TooManyRules(
-          "%d mirror rules are needed during the change where %d have room: end a query first"
+          "the change temporarily needs %d mirror rules, but the switch has room for %d: stop a query first"
               .formatted(max, capacity));
     }
     old.values().stream()

@@ -375,12 +375,12 @@ class RulesTest {
     assertThatThrownBy(() -> RuleTable.of(wanted, 9))
         .isInstanceOf(TooManyRules.class)
         .hasMessage(
-            "10 mirror rules are needed where 9 have room: name networks instead of single hosts, or"
-                + " end a query");
+            "the queries need 10 mirror rules, but the switch has room for 9: use subnets instead of"
+                + " single hosts, or stop a query");
     RuleTable table = RuleTable.of(wanted, 10);
     assertThatThrownBy(() -> Transition.steps(table, RuleTable.of(wanted.subList(0, 1), 10), 9))
         .isInstanceOf(TooManyRules.class)
-        .hasMessageContaining("during the change");
+        .hasMessageContaining("the change temporarily needs");
   }
 
   @Test

@@ -38,7 +38,7 @@ public final class ProcessorCatalogue {
   private static final List<String> USUAL = List.of("count", "sum", "max", "min", "avg");
 
   private static final String COUNTABLE =
-      "a numeric field, or one that is true or false (also half_seen) to count tuples by";
+      "a numeric field; or a Boolean field or half_seen, to count the tuples for which it is true";
 
   /** Aggregates that agg= and conditions may name. */
   public static final List<String> AGGREGATES = numbers();
@@ -280,7 +280,7 @@ public final class ProcessorCatalogue {
                 "none: one group",
                 "fields; in the monitor also networks such as src_ip/24; flow: addresses and ports",
                 "fields or networks that form the groups"),
-            when(CONDITIONS + "; of packets, expressions of them"),
+            when(CONDITIONS + "; for packets, also expressions"),
             new ArgumentInfo(
                 "only",
                 ArgumentType.CONDITION,
@@ -299,14 +299,14 @@ public final class ProcessorCatalogue {
                 "clear",
                 ArgumentType.TEXT,
                 "the threshold of when",
-                "a number, size or duration; of packets, also a condition",
+                "a number, size or duration; for packets, also a condition",
                 "threshold, or condition, that ends an alert once it has begun"),
             new ArgumentInfo(
                 "after",
                 ArgumentType.INTEGER,
                 "1",
                 "1 to " + MAX_AFTER,
-                "windows in a row before an alert begins"),
+                "consecutive windows before an alert begins"),
             new ArgumentInfo(
                 "cooldown",
                 ArgumentType.DURATION,

@@ -123,7 +123,7 @@ final class QueueCopies {
   private static PlacementException noHost(Queue queue, String peer, Set<String> hosts) {
     return new PlacementException(
         PlacementException.Code.NO_HOST,
-        "no monitor sees both sides of the queue %s: copies of arrivals must reach it from %s without crossing %s. Hosts with an agent: %s"
+        "no monitor can see both sides of queue %s: the host must receive copies of arrivals from %s without crossing %s. Hosts with an agent: %s"
             .formatted(
                 text(queue),
                 queue.getSwitchName(),

@@ -72,7 +72,7 @@ final class TrafficCopies {
     if (conflicting.isPresent()) {
       throw new PlacementException(
           PlacementException.Code.NO_HOST,
-          "query %s runs with vantage=%s, and switches copy for one vantage at a time: choose it, too, or stop that query"
+          "query %s is running with vantage=%s, and switches support one vantage at a time: use the same one, or stop that query"
               .formatted(conflicting.get(), name(queries.get(conflicting.get()).vantage())));
     }
     Map<String, Traffic> changed = new LinkedHashMap<>(queries);
@@ -88,8 +88,8 @@ final class TrafficCopies {
     if (!port.isNumbered() || port.number() > CopyMark.MAX_PORT) {
       throw new PlacementException(
           PlacementException.Code.NO_HOST,
-          "copies carry port numbers, and the inventory gives the port from %s to %s no number from 1 to %d (network.ports)"
-              .formatted(name, port.neighbour(), CopyMark.MAX_PORT));
+          "copies are marked with port numbers, but network.ports in the inventory has no number from 1 to %d for the port from %s to %s"
+              .formatted(CopyMark.MAX_PORT, name, port.neighbour()));
     }
   }
 

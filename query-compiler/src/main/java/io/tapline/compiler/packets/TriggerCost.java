@@ -296,7 +296,7 @@ public final class TriggerCost {
               .formatted(
                   grouped() * COUNT_GROUP,
                   grouped() * countGroupNs(MAX_GROUPS),
-                  plural(grouped(), "kind of groups", "kinds of groups")));
+                  plural(grouped(), "grouping", "groupings")));
       parts.add("%.0f ns for each group in a window".formatted(SWEEP_GROUP));
     }
     if (addValuesNs() > 0) {

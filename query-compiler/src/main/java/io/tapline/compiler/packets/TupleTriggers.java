@@ -54,9 +54,9 @@ public final class TupleTriggers {
       return Optional.of("it joins tuples");
     } else if (!AGGREGATES.contains(trigger.getAggregate())) {
       return Optional.of(
-          "the monitor knows only count, sum, avg, min, max, rate, share, flows, distinct and percentiles");
+          "the monitor supports only count, sum, avg, min, max, rate, share, flows, distinct and percentiles");
     } else if (sampling.getMode() != Sampling.Mode.OFF) {
-      return Optional.of("flows may be left out (SAMPLE * keeps all)");
+      return Optional.of("sampling may exclude flows (use SAMPLE *)");
     } else if (!trigger.getWindow().hasSize() || sizeNs % everyNs != 0) {
       return Optional.of("w= is not a multiple of every=");
     } else if (sizeNs / everyNs > MAX_PANES) {
@@ -72,7 +72,8 @@ public final class TupleTriggers {
    */
   public static Optional<String> obstacleToShortWindows(Processor trigger, Sampling sampling) {
     if (!isExtreme(trigger) || trigger.getTrigger().getAfter() > 1) {
-      return Optional.of("the monitor tests only sums of packets, and max > and min < of tuples");
+      return Optional.of(
+          "the monitor can test only sums over packets, and max > N or min < N over tuples");
     } else if (!trigger.getWindow().getSize().equals(trigger.getWindow().getSlide())) {
       return Optional.of("w= is longer than every=");
     }

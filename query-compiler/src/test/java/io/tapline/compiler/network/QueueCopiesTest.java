@@ -84,7 +84,7 @@ class QueueCopiesTest {
     assertThatThrownBy(() -> empty.place(List.of(down), Set.of("h1")))
         .isInstanceOf(PlacementException.class)
         .hasMessage(
-            "no monitor sees both sides of the queue spine1:1: copies of arrivals must reach it from spine1 without crossing leaf1. Hosts with an agent: h1");
+            "no monitor can see both sides of queue spine1:1: the host must receive copies of arrivals from spine1 without crossing leaf1. Hosts with an agent: h1");
     assertThatThrownBy(() -> empty.place(List.of(down), Set.of()))
         .hasMessageEndingWith("Hosts with an agent: none");
   }

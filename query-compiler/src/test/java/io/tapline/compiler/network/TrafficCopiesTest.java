@@ -140,7 +140,7 @@ class TrafficCopiesTest {
     assertThatThrownBy(() -> state.copy("p", ALL))
         .isInstanceOf(PlacementException.class)
         .hasMessage(
-            "query q runs with vantage=edge, and switches copy for one vantage at a time: choose it, too, or stop that query");
+            "query q is running with vantage=edge, and switches support one vantage at a time: use the same one, or stop that query");
     assertThat(state.remove("q").after().copy("p", ALL).after().copiesFor("p")).isTrue();
   }
 
@@ -149,7 +149,7 @@ class TrafficCopiesTest {
     NetworkState unnumbered = empty(YAML.replace("    spine: {leaf1: 1, leaf2: 2}\n", ""));
     assertThatThrownBy(() -> unnumbered.copy("q", ALL))
         .hasMessage(
-            "copies carry port numbers, and the inventory gives the port from spine to leaf1 no number from 1 to 4095 (network.ports)");
+            "copies are marked with port numbers, but network.ports in the inventory has no number from 1 to 4095 for the port from spine to leaf1");
     NetworkState large = empty(YAML.replace("{h3: 1,", "{h3: 4096,"));
     assertThatThrownBy(() -> large.copy("q", EDGE)).hasMessageContaining("from leaf2 to h3");
     assertThat(CopyMark.ports(1, CopyMark.MAX_PORT)).isEqualTo(0x027a92001fffL);

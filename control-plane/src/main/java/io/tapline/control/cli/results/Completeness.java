@@ -29,11 +29,11 @@ public final class Completeness {
     count(completeness, "unanswered", "unanswered", parts);
     count(completeness, "half_seen", "half seen", parts);
     count(completeness, "duplicates", "batches repeated, counted once", parts);
-    count(completeness, "clock_steps", "times a clock was set back", parts);
+    count(completeness, "clock_steps", "times a clock stepped backwards", parts);
     count(
         completeness,
         "packets_polled",
-        "packets stamped when polled: waits are off by up to about 1 ms",
+        "packets timestamped when polled: delays are off by up to about 1 ms",
         parts);
     silent(completeness.path("silent"), parts);
     return "completeness: " + String.join("; ", parts);

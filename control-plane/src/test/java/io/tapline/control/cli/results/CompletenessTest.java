@@ -24,8 +24,8 @@ class CompletenessTest {
         "{\"sampling_rate\":1.0,\"packets_in\":9,\"dropped\":{\"limit\":7}}"
             + "| completeness: 9 packets in; every flow sampled; 7 beyond LIMIT; nothing lost",
         "{\"packets_in\":9,\"dropped\":{},\"packets_polled\":8}"
-            + "| completeness: 9 packets in; every flow sampled; nothing lost; 8 packets stamped when"
-            + " polled: waits are off by up to about 1 ms",
+            + "| completeness: 9 packets in; every flow sampled; nothing lost; 8 packets timestamped when"
+            + " polled: delays are off by up to about 1 ms",
         "{\"packets_in\":9,\"dropped\":{},\"silent\":[\"h1\",\"h3\"]}"
             + "| completeness: 9 packets in; every flow sampled; nothing lost; without h1, h3, silent"
       })
