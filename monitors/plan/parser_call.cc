@@ -147,7 +147,7 @@ Status read_call_arguments(const ParserCall& call, const Schema& schema, std::ve
     if (names.empty()) {
       problem = "it has no arguments";
     } else if (it == names.end()) {
-      problem = "there is no argument '" + name + "'" + suggest_nearest(name, names) + "; --list-parsers shows all";
+      problem = "unknown argument '" + name + "'" + suggest_nearest(name, names) + " (--list-parsers shows all)";
     } else if (!seen.insert(index).second) {
       problem = "argument '" + name + "' is given twice";
     } else if (Status status = read_value(schema.arguments[index], written, &(*values)[index]); !status.ok()) {

@@ -30,8 +30,8 @@ bool runs(const QuerySpec& spec, const std::string& parser) {
 Status add_parser(const std::string& name, QuerySpec* spec) {
   auto parser = make_parser(name);
   if (!parser) {
-    return Status::invalid("there is no parser '" + name + "'" + suggest_nearest(name, parser_names()) +
-                           "; --list-parsers shows all");
+    return Status::invalid("unknown parser '" + name + "'" + suggest_nearest(name, parser_names()) +
+                           " (--list-parsers shows all)");
   }
   const Schema& schema = parser->schema();
   if (runs(*spec, schema.name)) return {};

@@ -149,7 +149,7 @@ std::unique_ptr<ByteSource> open_byte_source(const std::string& path, CaptureErr
   fstat(fd, &info);
   auto file = std::make_unique<FileSource>(fd, S_ISREG(info.st_mode) ? static_cast<uint64_t>(info.st_size) : 0);
   if (S_ISDIR(info.st_mode)) {
-    *error = {CaptureFault::kNotAFile, 0, path + ": is a directory; name the capture files in it one by one"};
+    *error = {CaptureFault::kNotAFile, 0, path + ": is a directory; list its capture files individually"};
     return nullptr;
   }
   if (S_ISREG(info.st_mode)) posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);

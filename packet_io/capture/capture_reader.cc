@@ -62,8 +62,8 @@ void CaptureReader::end_within_header(size_t wanted) {
     finish(source.fault(), source.fault_detail());
     return;
   }
-  error_.message = path_ + ": ends within the header of the file, which takes " + std::to_string(wanted) +
-                   " bytes: the file has " + std::to_string(window_.available().size());
+  error_.message = path_ + ": is too short: it has " + std::to_string(window_.available().size()) +
+                   " bytes, and the file header takes " + std::to_string(wanted);
   finish(CaptureFault::kTruncated, "");
 }
 

@@ -114,6 +114,6 @@ class LinkLoadTest {
   void theIntervalIsDescribed() {
     assertThat(Cli.run("parsers", "link_load").expectSuccess().stdout())
         .contains("every", "a duration from 100us to 10s, in steps of 1us")
-        .contains("It emits once in 1,000 ms or once in every=: windows are no shorter.");
+        .contains("It emits once per 1,000 ms or once per every=, so windows can't be shorter.");
   }
 }

@@ -59,9 +59,9 @@ class PartialCaptureTest {
             .stdout();
     List<String> titles = tables.lines().filter(line -> line.startsWith("group-sum")).toList();
     assertThat(titles).hasSize(3);
-    assertThat(titles.get(0)).endsWith("(partial: not watched completely)");
+    assertThat(titles.get(0)).endsWith("(partial: not captured from beginning to end)");
     assertThat(titles.get(1)).endsWith("UTC");
-    assertThat(titles.get(2)).endsWith("(partial: not watched completely)");
+    assertThat(titles.get(2)).endsWith("(partial: not captured from beginning to end)");
   }
 
   private static String query(String window) {

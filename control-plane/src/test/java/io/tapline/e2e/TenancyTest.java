@@ -152,7 +152,7 @@ class TenancyTest {
     assertThat(run(team, "query", "list").expectSuccess().stdout())
         .contains(mine)
         .doesNotContain(whole);
-    assertThat(run("", "query", "list").stderr()).contains("give a token");
+    assertThat(run("", "query", "list").stderr()).contains("no token: send Authorization");
   }
 
   private String submit(String token, String query) {

@@ -71,7 +71,7 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
       // Another store of this process has the lock.
     } catch (IOException e) {
       throw new IOException(
-          "can't write %s: is its folder there, and writable?".formatted(lockFile), e);
+          "can't write %s: does its folder exist, and is it writable?".formatted(lockFile), e);
     }
     channel.close();
     throw new IOException(file + ": another server keeps its watches there");

@@ -95,7 +95,7 @@ final class NodeRights implements ACLProvider {
   static IOException fault(Exception e) {
     return e instanceof KeeperException.NoAuthException refused
         ? new IOException(
-            "ZooKeeper denies this control plane access to %s: it belongs to another certificate's subject"
+            "ZooKeeper denies this control plane access to %s: another certificate's subject owns it"
                 .formatted(refused.getPath()),
             e)
         : new IOException("ZooKeeper: " + e.getMessage(), e);

@@ -53,7 +53,9 @@ public final class ZooKeeperStateStore implements StateStore {
   public void put(QueryRecord query) throws IOException {
     byte[] bytes = query.bytes();
     if (bytes.length > MAX_BYTES) {
-      throw new IOException("its plan is too long to be stored: " + bytes.length + " bytes");
+      throw new IOException(
+          "the plan of query %s is too long to be stored: %d bytes"
+              .formatted(query.id(), bytes.length));
     }
     put(QUERIES + "/" + query.id(), bytes);
   }

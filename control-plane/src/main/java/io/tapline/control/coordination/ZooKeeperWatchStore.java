@@ -48,7 +48,9 @@ final class ZooKeeperWatchStore implements WatchStore {
     for (WatchRecord watch : watches) {
       byte[] bytes = WatchJson.of(watch).toString().getBytes(StandardCharsets.UTF_8);
       if (bytes.length > ZooKeeperStateStore.MAX_BYTES) {
-        throw new IOException("it is too long to be kept: " + bytes.length + " bytes");
+        throw new IOException(
+            "the record of watch %s is too long to be stored: %d bytes"
+                .formatted(watch.id(), bytes.length));
       }
       if (known.contains(watch.id())) {
         changes.add(NodeChange.replaced(path(watch.id()), bytes));

@@ -44,7 +44,7 @@ public final class DiagnosisService {
       String filter, List<Long> avoid, List<Long> through, long fromNs, long toNs)
       throws DrillException {
     if (avoid.isEmpty() && through.isEmpty()) {
-      throw DrillException.invalid("no rule: name a switch to avoid or a switch to pass");
+      throw DrillException.invalid("no rule: name a switch to avoid or a switch to traverse");
     }
     Headers headers = new Headers(drill.view(List.of()), fromNs, toNs);
     return new PathDiagnosis(headers, filter, avoid, through).run();

@@ -70,7 +70,7 @@ final class QueueCause {
   static String victims(QueueReport.Burst burst) {
     QueueReport.Victim first = burst.victimFlows().get(0);
     int furtherVictims = burst.victimFlows().size() - 1;
-    return "because of this, flows waited that had less than %s of the queue each: %s waited longest (%s, up to %s)%s"
+    return "this delayed flows that each had less than %s of the queue: %s waited longest (%s, up to %s)%s"
         .formatted(
             percent(QueueEvents.CULPRIT_SHARE),
             first.flow(),

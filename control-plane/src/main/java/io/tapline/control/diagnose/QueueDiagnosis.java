@@ -126,7 +126,7 @@ public final class QueueDiagnosis {
     }
     if (lost > 0) {
       verdict.add(
-          "%s arrived and never left: dropped by the queue, sent to another port, or not captured"
+          "%s arrived but did not leave: dropped by the queue, sent to another port, or not captured"
               .formatted(QueueCause.count(lost, "packet")));
     }
     return verdict;

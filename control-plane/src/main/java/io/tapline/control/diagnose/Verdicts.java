@@ -38,13 +38,13 @@ final class Verdicts {
       case PERIODIC_FAULT ->
           String.format(
               Locale.ROOT,
-              "%s loses segments every %.1f ms (σ %.1f ms, %d times) while there is room: a fault",
+              "%s loses segments every %.1f ms (σ %.1f ms, %d times) although the queue has room: a fault",
               place,
               finding.intervals().meanNs() / NS_PER_MS,
               finding.intervals().deviationNs() / NS_PER_MS,
               finding.intervals().episodes());
       case FAULT ->
-          "%s loses %,d segments of %s while there is room: a fault"
+          "%s loses %,d segments of %s although the queue has room: a fault"
               .formatted(place, finding.losses(), count(victims));
     };
   }

@@ -34,13 +34,13 @@ public record WatchRun(boolean inMonitor, String reason) {
       case "", "auto" -> {
         return ofPackets && !ofHeaders
             ? new WatchRun(
-                true, "its condition compares facts about single packets, which only monitors know")
+                true, "its condition is on properties of single packets, which only monitors see")
             : NODES;
       }
       case "monitor" -> {
         if (!ofPackets) {
           throw DrillException.invalid(
-              "run=monitor needs a condition on the packets of a window, such as \"count(syn) > 100\" or \"sum(bytes) > 10MB\", and when is '%s'; run=node evaluates aggregates of other header fields"
+              "run=monitor needs a condition on the packets of a window, such as \"count(syn) > 100\" or \"sum(bytes) > 10MB\", but when is '%s'; run=node evaluates aggregates of other header fields"
                   .formatted(when));
         }
         return new WatchRun(true, "requested");

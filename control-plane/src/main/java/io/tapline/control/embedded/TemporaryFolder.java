@@ -91,7 +91,7 @@ final class TemporaryFolder implements AutoCloseable {
     long free = parent.toFile().getUsableSpace();
     if (free < MIN_FREE_BYTES) {
       throw new IOException(
-          "%s has %d MiB left, and the embedded broker needs at least %d: free some, or set TMPDIR to another disk"
+          "%s has %d MiB left, but the embedded broker needs at least %d: free some space, or set TMPDIR to another disk"
               .formatted(parent, free >> 20, MIN_FREE_BYTES >> 20));
     }
   }

@@ -47,7 +47,7 @@ final class JobProblems {
     }
     for (JsonNode part : details.path("vertices")) {
       if (part.path("tasks").path("SCHEDULED").asInt() > 0) {
-        return "Flink has no free slot for its stream job: its tuples wait in Kafka until there is one";
+        return "Flink has no free slot for this query's stream job; its tuples wait in Kafka until a slot is free";
       }
     }
     return "";

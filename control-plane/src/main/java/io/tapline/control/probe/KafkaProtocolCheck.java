@@ -88,7 +88,7 @@ final class KafkaProtocolCheck implements ProtocolCheck {
     boolean isWhole = header.length == 2 * Integer.BYTES;
     int size = isWhole ? read.getInt() : 0;
     if (size < Integer.BYTES || size > MAX_RESPONSE_BYTES || read.getInt() != correlation) {
-      throw new ProtocolException("it is not a Kafka broker: it sends " + Connection.shown(header));
+      throw new ProtocolException("not a Kafka broker: it sent " + Connection.shown(header));
     }
     byte[] body = connection.read(size - Integer.BYTES);
     if (body.length < size - Integer.BYTES) {

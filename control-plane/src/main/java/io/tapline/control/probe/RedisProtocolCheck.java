@@ -38,7 +38,7 @@ record RedisProtocolCheck(Login login) implements ProtocolCheck {
       throw new EOFException();
     } else if (!line.matches("\\+(OK|PONG)|-[A-Z]+ .*")) {
       byte[] bytes = line.getBytes(StandardCharsets.ISO_8859_1);
-      throw new ProtocolException("it is not a Redis server: it sends " + Connection.shown(bytes));
+      throw new ProtocolException("not a Redis server: it sent " + Connection.shown(bytes));
     }
     return line;
   }

@@ -45,8 +45,8 @@ final class Clocks {
     return Optional.of(
         String.format(
             Locale.ROOT,
-            "the clock of %s is %.1f ms ahead of that of %s (±%.1f ms), beyond %.0f %% of the %.0f ms by which"
-                + " windows advance: tuples of one moment may be in different windows",
+            "the clock of %s is %.1f ms ahead of that of %s (±%.1f ms), more than %.0f %% of the %.0f ms by which"
+                + " windows advance: simultaneous tuples may fall into different windows",
             fastest.name(),
             differenceNs / NS_PER_MS,
             slowest.name(),

@@ -398,7 +398,9 @@ public final class AgentRegistry implements Assignments, RouteObserver, AutoClos
       }
       boolean logsIn = !options.logins().apply(name).isNone();
       if (logsIn && OTHER_USERS.matcher(name).matches()) {
-        return "'" + name + "' is a different user at the broker: give the agent another --name";
+        return "'"
+            + name
+            + "' is the name of another broker user: give the agent a different --name";
       } else if (logsIn && !hello.getLogsIn()) {
         return "the broker requires a login, which an agent of version '%s' does not support: update tapline-agent on %s"
             .formatted(hello.getVersion(), name);

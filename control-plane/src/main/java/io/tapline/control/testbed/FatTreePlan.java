@@ -130,7 +130,7 @@ public record FatTreePlan(
     int ports = new PolledPorts(polling).count() + (memif ? hosts().size() : 0);
     if (ports > PolledPorts.MAX_PORTS) {
       throw new IllegalArgumentException(
-          "these switches would have %d ports of DPDK, of at most %d: poll fewer switches"
+          "these switches would have %d DPDK ports, but the maximum is %d: poll fewer switches"
               .formatted(ports, PolledPorts.MAX_PORTS));
     }
     return polling;

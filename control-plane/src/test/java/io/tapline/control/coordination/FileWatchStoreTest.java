@@ -153,7 +153,7 @@ class FileWatchStoreTest {
     }
     assertThatThrownBy(() -> new FileWatchStore(folder.resolve("none/watches.json")))
         .isInstanceOf(IOException.class)
-        .hasMessageContaining("is its folder there");
+        .hasMessageContaining("does its folder exist");
   }
 
   /** Tests damaged records, since a record without its scope would be a watch on all traffic. */

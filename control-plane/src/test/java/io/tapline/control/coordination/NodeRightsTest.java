@@ -281,7 +281,7 @@ class NodeRightsTest {
     }
     assertThatThrownBy(() -> connect("flink"))
         .isInstanceOf(PipelineException.class)
-        .hasMessageContaining("/tapline: it belongs to another certificate's subject");
+        .hasMessageContaining("/tapline: another certificate's subject owns it");
     as(
         "control-1",
         own -> {
@@ -297,7 +297,7 @@ class NodeRightsTest {
       lead(leader, "https://leader");
       assertThatThrownBy(leader::claim)
           .isInstanceOf(IOException.class)
-          .hasMessageContaining("/agents: it belongs to another certificate's subject");
+          .hasMessageContaining("/agents: another certificate's subject owns it");
     }
   }
 }

@@ -56,7 +56,7 @@ class QueueDiagnosisTest {
         .containsExactly(
             "1 burst at s1:2: packets waited up to 8.00 ms, 25 packets at least as long as the queries' delay",
             "in the worst burst, at 2026-11-28T00:52:25.700 UTC, one flow filled the queue: 10.0.0.2:4000 > 10.0.0.9:80 had 77 % of the bytes ahead of waiting packets",
-            "18 packets arrived and never left: dropped by the queue, sent to another port, or not captured");
+            "18 packets arrived but did not leave: dropped by the queue, sent to another port, or not captured");
   }
 
   @Test
@@ -127,7 +127,7 @@ class QueueDiagnosisTest {
             new QueueReport.Victim("10.0.0.3:4000", "10.0.0.9:80", 1, 7 * MS, 7 * MS));
     assertThat(report.verdict().get(2))
         .isEqualTo(
-            "because of this, flows waited that had less than 5 % of the queue each: 10.0.0.4:4000 > 10.0.0.9:80 waited longest (2 packets, up to 7.00 ms), and at least 1 other");
+            "this delayed flows that each had less than 5 % of the queue: 10.0.0.4:4000 > 10.0.0.9:80 waited longest (2 packets, up to 7.00 ms), and at least 1 other");
   }
 
   @Test

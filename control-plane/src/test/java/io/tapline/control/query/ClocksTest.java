@@ -22,8 +22,8 @@ class ClocksTest {
     assertThat(Clocks.note(PLAN, List.of(host("h1", 0, 1), host("h2", 9, 0)))).isEmpty();
     assertThat(Clocks.note(PLAN, List.of(host("h1", 4, 1), host("h2", 30, 2), host("h3", -3, 1))))
         .hasValue(
-            "the clock of h2 is 33.0 ms ahead of that of h3 (±3.0 ms), beyond 1 % of the 1000 ms by which"
-                + " windows advance: tuples of one moment may be in different windows");
+            "the clock of h2 is 33.0 ms ahead of that of h3 (±3.0 ms), more than 1 % of the 1000 ms by which"
+                + " windows advance: simultaneous tuples may fall into different windows");
   }
 
   @Test

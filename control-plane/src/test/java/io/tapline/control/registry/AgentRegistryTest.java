@@ -33,7 +33,7 @@ class AgentRegistryTest extends LiveRegistry {
     for (String otherName : List.of("control", "job-q1")) {
       Peer peer = Peer.of(channel);
       peer.helloWithLogin(otherName);
-      assertThat(peer.endOfStream().getDescription()).contains("a different user at the broker");
+      assertThat(peer.endOfStream().getDescription()).contains("the name of another broker user");
     }
     Peer one = Peer.of(channel);
     one.helloWithLogin("h1");

@@ -189,7 +189,7 @@ class FatTreePlanTest {
         List.of("edge-0-0", "edge-0-1", "edge-1-0", "edge-1-1", "edge-2-0", "core-0");
     assertThatThrownBy(() -> plan.polling(more))
         .hasMessage(
-            "these switches would have 34 ports of DPDK, of at most 32: poll fewer switches");
+            "these switches would have 34 DPDK ports, but the maximum is 32: poll fewer switches");
   }
 
   @Test

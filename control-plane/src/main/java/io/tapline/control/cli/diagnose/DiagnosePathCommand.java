@@ -22,7 +22,7 @@ import picocli.CommandLine.Parameters;
 /** {@code tapline diagnose path}. */
 @Command(
     name = "path",
-    description = "Shows packets that passed forbidden switches or missed required ones.",
+    description = "Shows packets that traversed forbidden switches or bypassed required ones.",
     footer = {
       "",
       "Example: no packet of tenant A may pass switch 203",
@@ -42,14 +42,14 @@ final class DiagnosePathCommand implements Callable<Integer> {
       names = "--avoid",
       paramLabel = "SWITCH",
       split = ",",
-      description = "Switches that packets must not pass.")
+      description = "Switches that packets must not traverse.")
   private List<Long> avoid = new ArrayList<>();
 
   @Option(
       names = "--through",
       paramLabel = "SWITCH",
       split = ",",
-      description = "Switches that packets must pass.")
+      description = "Switches that packets must traverse.")
   private List<Long> through = new ArrayList<>();
 
   @Mixin private SpanOptions span;

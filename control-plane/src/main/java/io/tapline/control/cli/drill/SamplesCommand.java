@@ -22,7 +22,7 @@ import picocli.CommandLine.Option;
     footer = {
       "",
       "The nodes must name taps: tapline-multilog --tap edge1:2=mirror1, or --tap-names.",
-      "Example: the last 100 ms for Wireshark, an interface for each port and side",
+      "Example: save the last 100 ms for Wireshark, an interface per port and side",
       "  tapline samples --switch edge1 --last 100ms --pcapng edge1.pcapng"
     })
 public final class SamplesCommand implements Callable<Integer> {

@@ -27,7 +27,7 @@ import picocli.CommandLine.Spec;
       "",
       "Example: a host that opens more than 100 connections within a second",
       "  tapline watch add \"tcp_flags == 2\" --group-by src_ip --when \"COUNT > 100\"",
-      "In a monitor: a connection with more than a tenth of its packets retransmitted",
+      "In a monitor: connections with over a tenth of their packets retransmitted",
       "  tapline watch add --group-by flow --every 100ms --when \"share(retransmitted) > 0.1\"",
       "A file has a list of watches, with keys like the options, and filter:",
       "  - {filter: tcp_flags == 2, group_by: [src_ip], when: COUNT > 100, every: 10ms}"

@@ -8,7 +8,7 @@ import picocli.CommandLine.Spec;
 /** {@code tapline watch}: aggregates that the hosts' MultiLog nodes maintain, and their alerts. */
 @Command(
     name = "watch",
-    description = "Has hosts keep an aggregate of headers up to date, and alert on a condition.",
+    description = "Makes hosts maintain an aggregate over headers and raise an alert when a condition is met.",
     synopsisSubcommandLabel = "COMMAND",
     subcommands = {
       WatchAddCommand.class,

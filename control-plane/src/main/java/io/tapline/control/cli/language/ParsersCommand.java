@@ -86,7 +86,7 @@ public final class ParsersCommand implements Callable<Integer> {
     TextTable table = TextTable.ofText("field", "type", "unit", "description");
     for (FieldInfo field : parser.fields()) {
       String description =
-          field.description() + (field.optional() ? "; - where it was not seen" : "");
+          field.description() + (field.optional() ? "; \"-\" if it was not observed" : "");
       table.add(List.of(field.name(), lower(field.type()), field.unit(), description));
     }
     return "%s: %s\n\n%s\n%stop-k ranks %s.\n%s%s%s%s"
@@ -123,8 +123,8 @@ public final class ParsersCommand implements Callable<Integer> {
       return "";
     }
     String often = Numbers.plain(DoubleNode.valueOf(parser.intervalNs() / 1e6)) + " ms";
-    String chosen = parser.intervalArgument().map(" or once in %s="::formatted).orElse("");
-    return "It emits once in %s%s: windows are no shorter.\n".formatted(often, chosen);
+    String chosen = parser.intervalArgument().map(" or once per %s="::formatted).orElse("");
+    return "It emits once per %s%s, so windows can't be shorter.\n".formatted(often, chosen);
   }
 
   private static String traffic(ParserInfo parser) {
@@ -152,7 +152,7 @@ public final class ParsersCommand implements Callable<Integer> {
     }
     return texts.isEmpty()
         ? ""
-        : "PARSE %s(field=template, path, hash or omit) shapes %s.\n"
+        : "PARSE %s(field=FORM) changes how strings are emitted; FORM is template, path, hash or omit. Fields: %s.\n"
             .formatted(parser.name(), String.join(", ", texts));
   }
 

@@ -26,7 +26,7 @@ public final class CapacityOptions {
     long heap = Runtime.getRuntime().maxMemory();
     if (maxQueries != null && (maxQueries < 1 || maxQueries > maxQueriesFor(heap))) {
       throw new UsageException(
-          "--most-queries %d: give 1 to %d; more need a larger heap than %d MiB, for example TAPLINE_JAVA_OPTS=-Xmx4g"
+          "--most-queries %d: use 1 to %d; more queries need a heap larger than %d MiB, for example TAPLINE_JAVA_OPTS=-Xmx4g"
               .formatted(maxQueries, maxQueriesFor(heap), heap >> 20));
     }
   }

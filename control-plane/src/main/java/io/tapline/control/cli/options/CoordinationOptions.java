@@ -111,7 +111,7 @@ public final class CoordinationOptions {
           ClearOptions.Service.ZOOKEEPER,
           Loopback.hosts(zookeeper.replaceFirst("/.*", "")),
           "--zookeeper " + zookeeper,
-          "--tls zookeeper and its three files");
+          "--tls zookeeper with --tls-certificate, --tls-key and --tls-ca");
     }
   }
 

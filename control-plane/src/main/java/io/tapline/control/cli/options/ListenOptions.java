@@ -76,7 +76,8 @@ public final class ListenOptions {
     try {
       return InetAddress.getByName(address);
     } catch (UnknownHostException e) {
-      throw new UsageException("--address " + address + ": no such address");
+      throw new UsageException(
+          "--address " + address + ": the name cannot be resolved; use an address of this host");
     }
   }
 

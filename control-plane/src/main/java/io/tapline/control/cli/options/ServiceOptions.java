@@ -224,24 +224,24 @@ public final class ServiceOptions {
           ClearOptions.Service.KAFKA,
           Loopback.hosts(brokers),
           "--brokers " + brokers,
-          "--tls kafka and its three files");
+          "--tls kafka with --tls-certificate, --tls-key and --tls-ca");
       clear.check(
           ClearOptions.Service.KAFKA,
           Loopback.hosts(jobBrokers()),
           "--job-brokers " + jobBrokers,
-          "--tls kafka and its three files");
+          "--tls kafka with --tls-certificate, --tls-key and --tls-ca");
       clear.check(
           ClearOptions.Service.KAFKA,
           Loopback.hosts(address),
           "the embedded broker, for agents' monitors at " + address,
-          "--brokers with a broker that uses TLS, --tls kafka and its three files");
+          "--brokers with a broker that uses TLS, --tls kafka with --tls-certificate, --tls-key and --tls-ca");
     }
     if (redisTls.isNone() && !redis.startsWith("unix:")) {
       clear.check(
           ClearOptions.Service.REDIS,
           Loopback.hosts(redis),
           "--redis " + redis,
-          "--tls redis and its three files");
+          "--tls redis with --tls-certificate, --tls-key and --tls-ca");
     }
     for (String url : flink()) {
       if (url.startsWith("http://")) {
@@ -249,7 +249,7 @@ public final class ServiceOptions {
             ClearOptions.Service.FLINK,
             List.of(Loopback.hostOf(url)),
             "--flink " + url,
-            "https://, --tls flink and its three files");
+            "https://, --tls flink with --tls-certificate, --tls-key and --tls-ca");
       }
     }
   }

@@ -14,7 +14,7 @@ import picocli.CommandLine.Option;
 /** {@code tapline links}. */
 @Command(
     name = "links",
-    description = "Shows the loads of links, as queries of link_load measured them last.",
+    description = "Shows the latest link loads that link_load queries measured.",
     subcommands = LinkEventsCommand.class,
     footer = {
       "",

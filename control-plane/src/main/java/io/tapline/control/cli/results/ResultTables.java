@@ -105,7 +105,7 @@ public final class ResultTables {
     if (!partial) {
       return "";
     }
-    return isWholeQuery(window) ? " (so far)" : " (partial: not watched completely)";
+    return isWholeQuery(window) ? " (so far)" : " (partial: not captured from beginning to end)";
   }
 
   /** Returns true if all processors are triggers, whose only rows are alerts. */

@@ -86,7 +86,7 @@ final class TierFinding {
     String first =
         String.format(
             Locale.ROOT,
-            "connections from %s to %s take %.1f times as long as those to %s (mean %.2f ms against %.2f ms).",
+            "connections from %s to %s take %.1f times as long as those to %s (mean %.2f ms versus %.2f ms).",
             slow.more().from(),
             slow.more().to(),
             slow.ratio(),
@@ -119,7 +119,7 @@ final class TierFinding {
   private static String describeBehind(TierContrast furtherContrast) {
     return String.format(
         Locale.ROOT,
-        "It connects to %s %.1f times as often as %s does (%,d connections against %,d; mean %.2f ms against %.2f ms): look at how %s is configured.",
+        "It connects to %s %.1f times as often as %s does (%,d connections versus %,d; mean %.2f ms versus %.2f ms): look at how %s is configured.",
         furtherContrast.more().to(),
         furtherContrast.ratio(),
         furtherContrast.less().from(),

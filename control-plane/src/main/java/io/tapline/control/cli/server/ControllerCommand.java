@@ -99,7 +99,7 @@ public final class ControllerCommand implements Callable<Integer> {
           ClearOptions.Service.OPENFLOW,
           List.of(address),
           "--openflow-address " + address,
-          "--tls openflow and its three files");
+          "--tls openflow with --tls-certificate, --tls-key and --tls-ca");
     }
   }
 
@@ -110,7 +110,10 @@ public final class ControllerCommand implements Callable<Integer> {
     }
     InetSocketAddress listenAddress = new InetSocketAddress(address, port);
     if (listenAddress.isUnresolved()) {
-      throw new UsageException("--openflow-address " + address + ": no such address");
+      throw new UsageException(
+          "--openflow-address "
+              + address
+              + ": the name cannot be resolved; use an address of this host");
     }
     return listenAddress;
   }

@@ -121,7 +121,7 @@ public final class TestbedCommand implements Runnable {
               defaultValue = "veth",
               converter = MirrorPort.Converter.class,
               description =
-                  "How a host receives copies: veth (its interface mirror0) or memif (shared memory of DPDK). Default: ${DEFAULT-VALUE}.")
+                  "How a host receives copies: veth (its interface mirror0) or memif (DPDK shared memory). Default: ${DEFAULT-VALUE}.")
           MirrorPort mirrorPort,
       @Option(
               names = "--poll",

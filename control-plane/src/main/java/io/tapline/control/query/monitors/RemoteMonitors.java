@@ -453,7 +453,7 @@ public final class RemoteMonitors implements QueryMonitor {
     if (!end.isDone()) {
       killed = true;
       end.completeExceptionally(
-          new PipelineException(Kind.RESOURCES, "the monitors do not end the query"));
+          new PipelineException(Kind.RESOURCES, "the monitors did not end the query in time"));
     }
   }
 

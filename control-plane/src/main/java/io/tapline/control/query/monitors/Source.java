@@ -28,11 +28,12 @@ public record Source(
     files = List.copyOf(files);
     taps = List.copyOf(taps);
     if ((files.isEmpty() && taps.isEmpty()) == hosts.isEmpty()) {
-      throw new IllegalArgumentException("a source is either files and taps or hosts");
+      throw new IllegalArgumentException(
+          "a source has either files and taps, or hosts, but not both");
     }
     boolean anyFile = !files.isEmpty() || taps.stream().anyMatch(Tap::file);
     if (anyFile && !taps.stream().allMatch(Tap::file)) {
-      throw new IllegalArgumentException("taps are either all files or all interfaces");
+      throw new IllegalArgumentException("taps must be all files or all interfaces");
     }
   }
 

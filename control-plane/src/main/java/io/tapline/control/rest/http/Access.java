@@ -49,9 +49,9 @@ public final class Access {
               403,
               "forbidden",
               "The token does not allow this",
-              "this needs the role "
+              "this requires the role "
                   + route.role().get().label()
-                  + ", and the token's is "
+                  + ", but the token has the role "
                   + token.role().label())
           .asException();
     }
@@ -74,8 +74,8 @@ public final class Access {
       throw Problem.of(
               429,
               "too-many-requests",
-              "Too many requests of the tenant",
-              "%s may send %d requests a second".formatted(tenant, perSecond))
+              "Too many requests from this tenant",
+              "tenant %s exceeds its quota of %d requests per second".formatted(tenant, perSecond))
           .withHeader("Retry-After", Integer.toString(wait))
           .asException();
     }
@@ -115,7 +115,7 @@ public final class Access {
             ? ""
             : header.substring(SCHEME.length()).strip();
     if (secret.isEmpty()) {
-      throw unknown("give a token: Authorization: Bearer TOKEN");
+      throw unknown("no token: send Authorization: Bearer TOKEN");
     }
     return tokens
         .find(secret)

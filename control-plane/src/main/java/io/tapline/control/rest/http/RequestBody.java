@@ -178,6 +178,6 @@ public final class RequestBody {
    * have.
    */
   private static Problem tooMuch() {
-    return Problem.badRequest("the body has a number with too many digits");
+    return Problem.badRequest("the body contains a number with too many digits");
   }
 }

@@ -58,7 +58,7 @@ final class Alerts {
     WatchRecord watch = watches.records().get(alert.get().watch());
     if (watch == null || !watch.isActive()) {
       throw DrillException.notFound(
-          "%s of alert %s has ended, and with it the nodes' filter: tapline drill FILTER --from --to shows the window"
+          "%s of alert %s has ended, and the nodes have removed its filter: tapline drill FILTER --from --to shows the window"
               .formatted(alert.get().watch(), id));
     }
     return Optional.of(AlertHeaders.of(alert.get(), watch.spec()));

@@ -27,7 +27,7 @@ public final class QueueRoutes {
   public List<Route> routes() {
     return List.of(
         span(Route.get(ALL, "listQueues"))
-            .summary("The queues that the token's queries of queue_burst measure.")
+            .summary("The queues that the token's queue_burst queries measure.")
             .answers(200, "QueueList", "The queues, by switch and port.")
             .problem(503, UNAVAILABLE)
             .to(this::list),

@@ -49,7 +49,7 @@ public final class LinkEventRoutes {
   public List<Route> routes() {
     return List.of(
         Route.get("/api/v1/links/events", "listLinkEvents")
-            .summary("The latest events of triggers on link_load, with the flows of their links.")
+            .summary("The latest events of link_load triggers, with the flows on their links.")
             .parameter("query", "switch", text(), "Events of a switch's links.")
             .parameter("query", "port", text(), "Events of links at this port, as taps name it.")
             .parameter("query", "from_ns", Parameters.time(), "Only events of this time or later.")

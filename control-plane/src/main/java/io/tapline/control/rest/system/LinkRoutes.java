@@ -26,7 +26,7 @@ public final class LinkRoutes {
   public List<Route> routes() {
     return List.of(
         Route.get(ALL, "listLinks")
-            .summary("Loads of links in the latest windows of the token's queries of link_load.")
+            .summary("Link loads in the latest windows of the token's link_load queries.")
             .parameter("query", "switch", Json.object().put("type", "string"), "Links of a switch.")
             .parameter(
                 "query",
@@ -37,7 +37,7 @@ public final class LinkRoutes {
             .problem(503, UNAVAILABLE)
             .to(this::list),
         Route.get(ALL + "/{switch}/{port}", "getLink")
-            .summary("Loads of one link.")
+            .summary("The loads of one link.")
             .parameter("path", "switch", Json.object().put("type", "string"), "Name of the switch.")
             .parameter(
                 "path", "port", Json.object().put("type", "string"), "Port, as taps name it.")
