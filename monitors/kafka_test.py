@@ -157,7 +157,7 @@ class KafkaLoginTest(unittest.TestCase):
     def test_a_user_without_the_right_is_named_with_the_topic(self):
         done = self.run_as("stranger", AuthorizingBroker.PASSWORDS["stranger"])
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, "does not let User:stranger write (topic tapline.tuples.q|any topic)")
+        self.assertRegex(done.stderr, "does not allow User:stranger to write (topic tapline.tuples.q|any topic)")
 
     def test_a_wrong_password_is_not_repeated(self):
         done = self.run_as("writer", "guessed")

@@ -210,7 +210,7 @@ class KafkaSink::Impl {
 
   Status topic_refused(const std::string& action) const {
     return Status::resources(
-        "Kafka at " + options_.brokers + " does not let " + principal() + " write " + action +
+        "Kafka at " + options_.brokers + " does not allow " + principal() + " to write " + action +
         "; the control plane grants that to the agents of a query's hosts: does the agent's --name "
         "match its certificate?");
   }

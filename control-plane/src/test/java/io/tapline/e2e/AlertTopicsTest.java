@@ -132,7 +132,7 @@ class AlertTopicsTest {
     Fabric.await("the first query fails", () -> show(first).contains("\"state\":\"failed\""));
     assertThat(Duration.between(deleted, Instant.now())).isLessThan(TIMEOUT);
     assertThat(show(first))
-        .contains("alerts can't be sent to topic alerts.first: it no longer exists");
+        .contains("cannot send alerts to topic alerts.first: it no longer exists");
     assertThat(show(second)).contains("\"state\":\"running\"");
     Cli.run("query", "stop", second, "--server", server.url()).expectSuccess();
   }

@@ -356,7 +356,7 @@ class ReroutedPortsTest {
       if (row.inputPort().isEmpty()) {
         withoutEntry++;
       } else {
-        assertThat(hasEntered(row, forwarded)).as("%s: port of entry", row).isTrue();
+        assertThat(hasEntered(row, forwarded)).as("%s: ingress port", row).isTrue();
       }
       if (row.port().isEmpty()) {
         assertThat(during).as("%s, %s to %s: no port", row, datagram, destination).isNotEmpty();
@@ -375,7 +375,7 @@ class ReroutedPortsTest {
     int allAbsent = absent.values().stream().mapToInt(Integer::intValue).sum();
     System.out.printf(
         "Ports during %d changes of routes: %,d datagrams, %,d ports as forwarded, %d wrong, %d absent (%.3f %%: %s), "
-            + "%d at failed links; %d without a port of entry; by switch: %s%n",
+            + "%d at failed links; %d without an ingress port; by switch: %s%n",
         changes.size(),
         numbers.size(),
         known,

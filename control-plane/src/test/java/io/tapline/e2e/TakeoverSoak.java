@@ -61,7 +61,7 @@ class TakeoverSoak {
     network.server().awaitState(query, "running");
     Map<String, String> mirroring = network.fabric.rules();
     assertThat(different(previousState))
-        .as("where a query is")
+        .as("state that a query changes")
         .containsExactlyElementsOf(EVERYWHERE);
     counted("before");
 

@@ -83,7 +83,7 @@ final class ChangedRules {
           rule.title(),
           row.name(),
           seen,
-          left.isEmpty() ? "" : ", and still as " + left + " after it was changed back");
+          left.isEmpty() ? "" : ", and still wrong as " + left + " after the rule was reverted");
     }
     return all;
   }

@@ -37,12 +37,12 @@ public record AggregateSpec(String name, double share) implements Serializable {
     ProcessorSpec.check(
         type.input() != Input.HASHES || !processor.getValue().getField().isEmpty(),
         processor.getName(),
-        "counts distinct values without a field");
+        "counts distinct values, but names no field");
     double share = processor.getShare();
     ProcessorSpec.check(
         !type.takesShare() || share > 0 && share <= 1,
         processor.getName(),
-        "has the share " + share + ", which is not above 0 and at most 1");
+        "has p=" + share + ", which must be greater than 0 and at most 1");
     return new AggregateSpec(counts && type.name().equals(SUM) ? COUNT : type.name(), share);
   }
 

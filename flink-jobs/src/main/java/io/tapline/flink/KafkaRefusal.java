@@ -61,7 +61,7 @@ public final class KafkaRefusal {
         kafka.login().isNone() ? "the stream jobs' certificate" : "user " + kafka.login().user();
     return new SuppressRestartsException(
         new IOException(
-            "Kafka at %s does not let %s %s: %s; the control plane grants rights when a query starts: were they revoked, or does another rule deny access?"
+            "Kafka at %s does not allow %s to %s: %s. The control plane creates the ACLs when a query starts. Were they deleted, or does another ACL deny access?"
                 .formatted(
                     kafka.brokers(),
                     who,

@@ -45,10 +45,10 @@ public record QuerySpec(
     check(plan.getFormat() == FORMAT, "format is " + plan.getFormat() + ", not " + FORMAT);
     check(
         NAME.matcher(plan.getQuery()).matches(),
-        "query ID '" + plan.getQuery() + "' is not lower case letters, digits and '-'");
+        "query ID '" + plan.getQuery() + "' may contain only lowercase letters, digits and '-'");
     check(!plan.getTopic().isEmpty(), "it names no topic");
-    check(plan.getMonitorsCount() > 0, "it names no monitor, so the job would never end");
-    check(plan.getProcessorsCount() > 0, "it has no processor, so there would be no result");
+    check(plan.getMonitorsCount() > 0, "no monitor is given, so the job would never end");
+    check(plan.getProcessorsCount() > 0, "no processor is given, so there would be no results");
     List<String> monitors = plan.getMonitorsList().stream().map(Monitor::getId).toList();
     check(new HashSet<>(monitors).size() == monitors.size(), "it names a monitor twice");
     return new QuerySpec(

@@ -19,7 +19,7 @@ public record RedisEndpoint(SocketAddress at, TlsFiles tls, Login login) impleme
 
   public RedisEndpoint {
     if (at instanceof UnixDomainSocketAddress && !tls.isNone()) {
-      throw new IllegalArgumentException("redis at " + UNIX + at + ": no TLS over a Unix socket");
+      throw new IllegalArgumentException(UNIX + at + ": TLS is not supported over a Unix socket");
     }
   }
 

@@ -30,7 +30,7 @@ public final class StateFormat {
   public static void require(DataInput in) throws IOException {
     int version = in.readInt();
     if (version != VERSION) {
-      throw refused("its layout has version %x, not %x".formatted(version, VERSION));
+      throw refused("its layout version is %x instead of %x".formatted(version, VERSION));
     }
   }
 

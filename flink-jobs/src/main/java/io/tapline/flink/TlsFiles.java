@@ -159,7 +159,7 @@ public record TlsFiles(String authorities, String certificate, String key) imple
       // The error is reported below.
     }
     if (all.isEmpty()) {
-      throw new IOException(file + ": has no certificate in PEM");
+      throw new IOException(file + ": contains no PEM certificate");
     }
     return all;
   }

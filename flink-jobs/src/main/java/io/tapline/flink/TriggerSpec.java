@@ -70,7 +70,7 @@ public record TriggerSpec(
 
   private static void check(boolean condition, String requirement) {
     if (!condition) {
-      throw new IllegalArgumentException("plan: a trigger has the unknown " + requirement);
+      throw new IllegalArgumentException("plan: a trigger has an invalid " + requirement);
     }
   }
 }

@@ -25,10 +25,11 @@ public record WindowSpec(long sizeNs, long slideNs, long paneNs) implements Seri
     ProcessorSpec.check(
         size > 0 || !aggregate.type().needsWindow(),
         name,
-        "is a %s without a window: its beginning is unknown".formatted(aggregate.name()));
+        "is a %s without a window, so the start of its interval is unknown"
+            .formatted(aggregate.name()));
     long pane = size == 0 ? slide : gcd(size, slide);
     ProcessorSpec.check(
-        size / pane <= MAX_PANES, name, "has a window of more than " + MAX_PANES + " slides");
+        size / pane <= MAX_PANES, name, "has a window of more than " + MAX_PANES + " panes");
     return new WindowSpec(size, slide, pane);
   }
 

@@ -116,9 +116,7 @@ class JobEndpointsTest {
     JobID id = jobs.submit(plan, endpoints);
     assertThatThrownBy(() -> jobs.await(id))
         .hasStackTraceContaining(
-            "Redis at 127.0.0.1:"
-                + nobody
-                + " can't be reached: start it there, or give another address");
+            "Redis at 127.0.0.1:" + nobody + " cannot be reached. Is Redis running there?");
   }
 
   /**
@@ -150,7 +148,7 @@ class JobEndpointsTest {
     while (cause.getCause() != null) {
       cause = cause.getCause();
     }
-    assertThat(cause).hasMessage("alerts can't be sent to topic alerts.gone: it no longer exists");
+    assertThat(cause).hasMessage("cannot send alerts to topic alerts.gone: it no longer exists");
   }
 
   /** Tests alerts that go to three receivers, on requests counted by URL every 10 ms. */

@@ -40,7 +40,7 @@ class RandomPlansTest {
   /** Runs 21 blocks of 50 cases; some faults are found by only one of the blocks. */
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
-  void agreeWithThePlainEvaluator(int block) throws Exception {
+  void agreeWithTheReferenceEvaluator(int block) throws Exception {
     for (int i = 0; i < CASES_A_BLOCK; i++) {
       check(block * CASES_A_BLOCK + i);
     }

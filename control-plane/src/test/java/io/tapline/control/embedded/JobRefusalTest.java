@@ -87,13 +87,13 @@ class JobRefusalTest {
   @Test
   void reportsAMissingRightOnTheTopic() throws Exception {
     assertThat(failure(new Login("job-q2", "a-password")))
-        .contains("does not let user job-q2 read topic " + plan.getTopic());
+        .contains("does not allow user job-q2 to read topic " + plan.getTopic());
   }
 
   @Test
   void reportsAWrongPassword() throws Exception {
     assertThat(failure(new Login("job-q2", "guessed")))
-        .contains("does not let user job-q2 read topic " + plan.getTopic())
+        .contains("does not allow user job-q2 to read topic " + plan.getTopic())
         .doesNotContain("guessed");
   }
 

@@ -194,7 +194,7 @@ class AgentAccessTest {
     TlsFiles wrongFiles = new TlsFiles(file("token"), file("server.pem"), file("server.key"));
     assertThatThrownBy(() -> AgentAccess.tls(wrongFiles, null))
         .isInstanceOf(IOException.class)
-        .hasMessage(file("token") + ": has no certificate in PEM");
+        .hasMessage(file("token") + ": contains no PEM certificate");
   }
 
   private static Process agent(String name, String certificate) throws IOException {

@@ -109,7 +109,7 @@ class LongQueueLogTest {
     append(ENTRIES + 1, ENTRIES + 3);
     previousCalls = calls();
     assertThat(queue("?from_ns=" + 1000 * (ENTRIES + 1)).path("bursts").asLong()).isEqualTo(3);
-    assertThat(calls() - previousCalls).as("what was added").isBetween(1L, 4L);
+    assertThat(calls() - previousCalls).as("entries that were added").isBetween(1L, 4L);
 
     try (Jedis client = stored.redis.client()) {
       client.xtrim(LOG, ENTRIES - 500, false);

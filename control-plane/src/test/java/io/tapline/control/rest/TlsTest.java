@@ -160,7 +160,7 @@ class TlsTest {
                   RestServer.start(
                       stored.queries(), null, RestOptions.loopback(0).with(wrongFiles)))
           .isInstanceOf(PipelineException.class)
-          .hasMessageMatching(".*(can't be read|no certificate in PEM|no PRIVATE KEY in PEM).*");
+          .hasMessageMatching(".*(can't be read|no PEM certificate|no PRIVATE KEY in PEM).*");
     }
   }
 

@@ -118,7 +118,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
    * in one batch. Their distribution over time is unknown, so each second gets the same share.
    */
   private void addLost(PartitionLanes.Gap time, Accounts accounts, Accounting accounting) {
-    if (time == null || !stoodStill(time, accounting)) {
+    if (time == null || !wasSuspended(time, accounting)) {
       accounts.addLost(accounting, 0, 1);
       return;
     }
@@ -131,7 +131,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
     }
   }
 
-  private static boolean stoodStill(PartitionLanes.Gap time, Accounting accounting) {
+  private static boolean wasSuspended(PartitionLanes.Gap time, Accounting accounting) {
     return time.toNs() - time.fromNs() > LONG_BETWEEN_BATCHES_NS
         && accounting.getDroppedList().stream()
             .anyMatch(loss -> loss.getReason().equals("kernel_missed"));

@@ -126,8 +126,8 @@ class TopicEnds implements AutoCloseable {
   Answer poll() {
     if (failure != null) {
       throw new IllegalStateException(
-          "the broker at %s can't be asked for the ends of topic %s: %s"
-              .formatted(endpoints.kafka().brokers(), topic, reason(failure)),
+          "cannot read the end offsets of topic %s from the broker at %s: %s"
+              .formatted(topic, endpoints.kafka().brokers(), reason(failure)),
           failure);
     }
     Answer taken = answer.getNow(null);

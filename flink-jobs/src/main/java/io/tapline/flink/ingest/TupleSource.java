@@ -104,14 +104,14 @@ public final class TupleSource
         query,
         options.maxFlows(),
         kafka.createReader(context),
-        needsEveryMonitor() ? listening() : null);
+        findsSilentMonitors() ? listening() : null);
   }
 
   /**
    * Returns true if silent monitors must be detected. Windows always wait for a query's only
    * monitor.
    */
-  private boolean needsEveryMonitor() {
+  private boolean findsSilentMonitors() {
     return !options.silentAfter().isZero() && query.monitors().size() > 1;
   }
 

@@ -33,17 +33,17 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
         --parallelism N             subtasks of source and panes (1)
         --checkpoint-interval MS    0 for none (1000)
         --checkpoint-dir URI        file:///... (the job manager's memory)
-        --restart-attempts N        restarts in a row before the job gives up (10)
+        --restart-attempts N        consecutive restarts before the job gives up (10)
         --max-groups N              groups kept per processor (1048576)
         --max-flows N               open connections kept per processor and partition (262144)
         --max-rows N                rows written per window (10000)
         --windows-kept N            window results kept in the query's stream (4096)
         --silent-after MS           max time that windows wait for a silent monitor (0: no limit)
-        --kafka-tls CA,CERT,KEY     PEM files of every task manager: Kafka over TLS (unencrypted)
+        --kafka-tls CA,CERT,KEY     use TLS with Kafka; PEM files, at these paths on every task manager (no TLS)
         --redis-tls CA,CERT,KEY     the same for Redis
-        --kafka-login USER:PASSWORD the job's user at Kafka (none)
+        --kafka-login USER:PASSWORD the job's Kafka login (none)
         --kafka-sasl MECHANISM      how that user logs in: SCRAM-SHA-256 or PLAIN (SCRAM-SHA-256)
-        --redis-login USER:PASSWORD its ACL user at Redis, where the functions are already loaded (none: it loads them)
+        --redis-login USER:PASSWORD the job's Redis login; the functions must already be loaded (none: the job loads them)
         --results-topic TOPIC       Kafka topic to which each window is also written as JSON (none)
       """;
 

@@ -120,12 +120,12 @@ final class AlertTopics implements AutoCloseable {
     }
     // The query shows the innermost cause as its error.
     return new SuppressRestartsException(
-        new IOException("alerts can't be sent to topic %s: %s".formatted(topic, message)));
+        new IOException("cannot send alerts to topic %s: %s".formatted(topic, message)));
   }
 
   private static IOException undelivered(String topic, Exception reason) {
     return new IOException(
-        "alerts can't be sent to topic %s: %s".formatted(topic, reason.getMessage()));
+        "cannot send alerts to topic %s: %s".formatted(topic, reason.getMessage()));
   }
 
   /**

@@ -84,7 +84,7 @@ final class HttpPost implements Closeable {
   }
 
   private Socket connected(List<InetAddress> addresses) throws IOException {
-    IOException fault = new IOException("it has no address");
+    IOException fault = new IOException("the host has no address");
     for (InetAddress address : addresses) {
       try {
         Socket next = renewed();
@@ -101,7 +101,7 @@ final class HttpPost implements Closeable {
   private synchronized Socket renewed() throws IOException {
     socket.close();
     if (closed) {
-      throw new IOException("it was closed");
+      throw new IOException("the request was aborted");
     }
     socket = new Socket();
     return socket;

@@ -103,20 +103,20 @@ final class RedisFunctions {
     String where = "Redis at " + redis.address();
     if (e instanceof JedisAccessControlException || isMissing(String.valueOf(e.getMessage()))) {
       return new IOException(
-          "%s refused the job with %s: %s; %s"
+          "%s refused the job (%s): %s; %s"
               .formatted(where, redis.login(), e.getMessage(), advice()),
           e);
     } else if (e instanceof JedisDataException) {
       return new IOException(
           where + " refused a write: " + e.getMessage() + " (version 7.0 or later is needed)", e);
     }
-    return new IOException(where + " can't be reached: start it there, or give another address", e);
+    return new IOException(where + " cannot be reached. Is Redis running there?", e);
   }
 
   private String advice() {
     return redis.login().isNone()
-        ? "give it --redis-login, or a control plane --redis-password-file"
-        : "the control plane, which creates the jobs' users and loads their functions, must run with the"
+        ? "pass --redis-login to the job, or --redis-password-file to the control plane"
+        : "the control plane creates the jobs' users and loads their functions: run it with the"
             + " same --redis-password-file as before";
   }
 

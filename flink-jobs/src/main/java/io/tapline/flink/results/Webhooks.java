@@ -87,7 +87,10 @@ final class Webhooks implements AutoCloseable {
   private void discard(String reason) {
     submitted++;
     if (Long.bitCount(submitted) == 1) {
-      LOG.warn("{} alerts were not delivered by webhook until now: {}", submitted, reason);
+      LOG.warn(
+          "{} alerts could not be delivered to webhooks so far; latest reason: {}",
+          submitted,
+          reason);
     }
   }
 
@@ -133,7 +136,7 @@ final class Webhooks implements AutoCloseable {
         if (status / 100 == 2) {
           return "";
         }
-        fault = delivery.url() + " answers " + status;
+        fault = delivery.url() + " responded with status " + status;
         if (status / 100 != 5 && status != 408 && status != 429) {
           return fault;
         }

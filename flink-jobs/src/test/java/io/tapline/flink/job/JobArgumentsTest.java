@@ -92,7 +92,7 @@ class JobArgumentsTest {
         "--plan {} --redis r:1 | --brokers is missing",
         "--plan {} --brokers b:1 --redis r:x | redis address 'r:x' is not host:port or unix:/path",
         "--plan {} --brokers b:1 --redis unix:here | redis address 'unix:here' is not host:port or unix:/path",
-        "--plan {} --brokers b:1 --redis unix:/here --redis-tls a,b,c | redis at unix:/here: no TLS",
+        "--plan {} --brokers b:1 --redis unix:/here --redis-tls a,b,c | unix:/here: TLS is not supported over a Unix socket",
         "--plan {} --brokers b:1 --redis r:99999 | redis port 99999 is not in 1..65535",
         "--plan {\"x\":1} --brokers b:1 --redis r:1 | --plan is not a plan",
         "--plan @/no/such/file --brokers b:1 --redis r:1 | --plan can't be read",
@@ -113,9 +113,9 @@ class JobArgumentsTest {
     assertRefused(PLAN.toBuilder().setFormat(2), "format is 2, not 1");
     assertRefused(PLAN.toBuilder().setQuery("Q 1"), "query ID 'Q 1'");
     assertRefused(PLAN.toBuilder().clearTopic(), "names no topic");
-    assertRefused(PLAN.toBuilder().clearMonitors(), "names no monitor");
+    assertRefused(PLAN.toBuilder().clearMonitors(), "no monitor is given");
     assertRefused(PLAN.toBuilder().addMonitors(PLAN.getMonitors(0)), "names a monitor twice");
-    assertRefused(PLAN.toBuilder().clearProcessors(), "has no processor");
+    assertRefused(PLAN.toBuilder().clearProcessors(), "no processor is given");
     assertRefused(
         PLAN.toBuilder().clearParsers(), "reads parser http_get, which the query does not run");
     assertProcessorRefused("\"ranking\":{\"k\":0}", "ranks no rows");
@@ -123,7 +123,7 @@ class JobArgumentsTest {
         "\"aggregate\":\"AVG\"", "has the aggregate AVG, which requires a value");
     assertProcessorRefused("\"window\":{}", "has a window without a slide");
     assertProcessorRefused(
-        "\"window\":{\"size\":\"1s\",\"slide\":\"0.000000003s\"}", "more than 100000 slides");
+        "\"window\":{\"size\":\"1s\",\"slide\":\"0.000000003s\"}", "more than 100000 panes");
     assertProcessorRefused(
         "\"join\":{\"parser\":\"mysql_query\"}", "joins mysql_query, which the query does not run");
   }

@@ -232,7 +232,7 @@ class JobRightsTest {
     }
     assertThatThrownBy(() -> call(totals("a-1", "10")))
         .isInstanceOf(IOException.class)
-        .hasMessageContaining("refused the job with login of job-a-1: WRONGPASS")
+        .hasMessageContaining("refused the job (login of job-a-1): WRONGPASS")
         .hasMessageContaining("--redis-password-file")
         .hasMessageNotContaining(PASSWORD);
   }
