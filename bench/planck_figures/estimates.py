@@ -102,7 +102,7 @@ class Readiness:
   def rows(self, runs):
     rows = []
     for (speed, name), command in self._loads.items():
-      kind = f"loads of links every {'100' if speed == 10 else '500'} us, {speed} Gb/s, {name}"
+      kind = f"link loads every {'100' if speed == 10 else '500'} us, {speed} Gb/s, {name}"
       error, within, width = (percent(runs.value(command, f"load_{figure}")) for figure in ("error", "within", "width"))
       rows += [self._times(runs, kind, speed, command, "load_ready_quantile"),
                Row(f"Mean error and width of bounds as a share of the link; true loads within: {kind}", "", f"{error}, {width}; {within}",
@@ -110,17 +110,17 @@ class Readiness:
     for (speed, name), command in self._rates.items():
       slow_start, delay = runs.value(command, "ready_quantile_with_slow_start", 1), runs.value(command, "delay_quantile", 0.5)
       rows += [self._times(runs, f"rates by bursts, {speed} Gb/s, {name}", speed, command, "ready_quantile"),
-               Row(f"Most, with slow start: rates by bursts, {speed} Gb/s, {name}", "", f"{slow_start:,.0f} us"),
+               Row(f"Max, with slow start: rates by bursts, {speed} Gb/s, {name}", "", f"{slow_start:,.0f} us"),
                Row(f"Median delay of samples: {speed} Gb/s, {name}", "75 to 150 us" if speed == 10 else "80 to 450 us", f"{delay:.0f} us")]
     largest = runs.value(self._loads[10, "round robin"], "load_ready_quantile", 1)
-    return [*rows, Row("Helios' 77.4 ms over the most at 10 Gb/s, loads of links", "291 times (least)", f"{self.HELIOS_US / largest:.0f} times")]
+    return [*rows, Row("Helios' 77.4 ms divided by the maximum at 10 Gb/s, link loads", "291 times (min)", f"{self.HELIOS_US / largest:.0f} times")]
 
   def _times(self, runs, kind, speed, command, series):
     low, median, largest = (runs.value(command, series, share) for share in (0, 0.5, 1))
     shown = f"{low:.0f}, {median:.0f}, {largest:,.0f} us"
     if speed == 10:
-      return Row(f"Least, median, most: {kind}", "275 to 850 us", shown, "median <= 550, all <= 850 us", median <= 550 and largest <= 850)
-    return Row(f"Least, median, most: {kind}", "280 to 1,150 us", shown, "all <= 1,150 us", largest <= 1150)
+      return Row(f"Min, median, max: {kind}", "275 to 850 us", shown, "median <= 550, all <= 850 us", median <= 550 and largest <= 850)
+    return Row(f"Min, median, max: {kind}", "280 to 1,150 us", shown, "all <= 1,150 us", largest <= 1150)
 
   def charts(self, runs):
     chart = Chart("From a packet's first bit to its estimate, queue of 32 kB, round robin", "us", "share", (0, 1200), 1)

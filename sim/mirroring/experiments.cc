@@ -308,7 +308,7 @@ const std::vector<Experiment>& experiments() {
       {"latency", "Figures 8 and 9: delay of samples", latency},
       {"slow-start", "Figure 10: a flow's first milliseconds, estimated in two ways", slow_start},
       {"errors", "Figure 11: errors and bounds of rates", errors},
-      {"loads", "Figure 12 and section 3.3: loads of links, and when they are known", loads},
+      {"loads", "Figure 12 and section 3.3: link loads and their delays", loads},
       {"readiness", "Figure 12: time from a packet to the estimate that includes it", readiness},
   };
   return all;

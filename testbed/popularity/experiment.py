@@ -191,8 +191,8 @@ def main():
   if options.figures:
     write_figures(options.figures, times, changes, counts)
   print("Servers:", ", ".join(str(n) for n, _ in itertools.groupby([1] + [servers for _, servers, _, _ in changes])))
-  print(f"Content: the {HOT_PAGES} pages were on web2 and web3 as they are on web1, and no copy is left")
-  print("Balance: web2 and web3 got equal parts of them")
+  print(f"Content: the {HOT_PAGES} pages on web2 and web3 were identical to web1's, and all copies were removed")
+  print("Balance: web2 and web3 got equal shares of the requests")
   print("Requests: Tapline counted all that the web servers logged, and no others")
 
 

@@ -155,8 +155,8 @@ def main():
   if options.figures:
     write_figures(options.figures, tiers, pages, statements)
   print("Fastest page:", fastest)
-  print("Pages: Tapline counted what the client asked for, page by page")
-  print("Statements: Tapline counted what the application made")
+  print("Pages: Tapline counted exactly the client's requests, page by page")
+  print("Statements: Tapline counted exactly the application's statements")
 
 
 if __name__ == "__main__":
