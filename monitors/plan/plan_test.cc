@@ -380,7 +380,7 @@ TEST(PlanTest, MarkedCopiesBelongToQueriesOfTheirQueue) {
     QuerySpec spec;
     full = bind(R"({"switch_name":"sw3","port":"1","mark":)" + std::to_string(mark) + "}", &spec);
   }
-  EXPECT_NE(full.message().find("no room for one more"), std::string::npos) << full.message();
+  EXPECT_NE(full.message().find("cannot measure another one"), std::string::npos) << full.message();
   QuerySpec high;
   const Status too_high = bind(R"({"switch_name":"sw3","port":"1","mark":8388608})", &high);
   EXPECT_NE(too_high.message().find("2^23"), std::string::npos) << too_high.message();

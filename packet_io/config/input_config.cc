@@ -39,7 +39,7 @@ void add_input_keys(ConfigTable* table, InputConfig* input) {
   table->add_choice(&input->speed, {"max", "1x"}, "speed", "max|1x",
                     "capture files: as fast as possible, or when packets are due");
   table->add_number(&input->merge_bound_us, 0, 60'000'000, "merge_bound_us",
-                    "several taps: how long a packet waits for earlier ones of other taps, in microseconds");
+                    "with several taps: how long a packet waits for earlier ones of other taps, in microseconds");
 }
 
 void add_tap_key(ConfigTable* table, std::vector<std::string>* tap) {

@@ -96,7 +96,7 @@ class CollectorTest extends CollectorTestCase {
                     () ->
                         network.get("/queries/" + refused).path("state").asText().equals("failed"));
                 assertThat(network.get("/queries/" + refused).path("error").asText())
-                    .contains("runs with vantage=edge");
+                    .contains("is running with vantage=edge");
               } catch (Exception e) {
                 throw new AssertionError(e);
               }

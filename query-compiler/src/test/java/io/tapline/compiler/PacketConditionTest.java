@@ -214,7 +214,7 @@ class PacketConditionTest {
     String errors = Fixtures.errors("PARSE packets TO h1 PROCESS (top-k: key=src_ip, by=bytes)");
     assertThat(errors).contains("packets emits no tuples: only triggers count its packets");
     assertThat(Fixtures.errors("PARSE packets TO h1 SAMPLE 0.5 PROCESS (trigger)"))
-        .contains("SAMPLE * keeps all");
+        .contains("sampling may exclude flows (use SAMPLE *)");
   }
 
   @ParameterizedTest

@@ -174,8 +174,8 @@ class PacketTriggersTest {
         "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", group=flow_hash, every=10ms | addresses and ports",
         "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", every=10ms, w=25ms | w= is not a multiple of every=",
         "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", every=10ms, w=1010ms | w= is longer than 100 times every=",
-        "tcp_pkt_size | SAMPLE 0.5 | when=\"sum(bytes) > 3\", every=10ms | SAMPLE * keeps all",
-        "tcp_pkt_size | SAMPLE auto | when=\"sum(bytes) > 3\", every=10ms | SAMPLE * keeps all",
+        "tcp_pkt_size | SAMPLE 0.5 | when=\"sum(bytes) > 3\", every=10ms | sampling may exclude flows",
+        "tcp_pkt_size | SAMPLE auto | when=\"sum(bytes) > 3\", every=10ms | sampling may exclude flows",
         "http_get | SAMPLE * | when=\"count > 3\", every=1ms | every=1ms is out of range",
         "tcp_pkt_size | SAMPLE * | when=\"sum(bytes) > 3\", every=0.5ms | every=0.5ms is out of range",
       })

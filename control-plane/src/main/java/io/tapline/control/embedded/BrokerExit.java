@@ -34,6 +34,7 @@ final class BrokerExit {
             listener.accept(
                 "the embedded Kafka broker has failed"
                     + reason
-                    + ": the disk of its temporary folder may be full; free some or set TMPDIR"));
+                    + ": the disk of its temporary folder may be full; free some space or set"
+                    + " TMPDIR"));
   }
 }

@@ -126,7 +126,7 @@ class TrafficCollectorsTest {
     assertThat(placements.copiesFor("q")).isTrue();
     Traffic otherTraffic = new Traffic(Traffic.Vantage.EDGE, Map.of("leaf1", "c1"));
     assertThat(placements.reserveTraffic("p", otherTraffic).refusal())
-        .startsWith("query q runs with vantage=all");
+        .startsWith("query q is running with vantage=all");
     placements.release("q");
     assertThat(placements.copiesFor("q")).isFalse();
     assertThat(placements.monitorsAt("leaf1")).isEmpty();

@@ -39,7 +39,7 @@ class CapacityOptionsTest {
   void moreQueriesThanTheHeapAllowsAreAUsageError() {
     assertThatThrownBy(() -> parsed("--most-queries", "1000000").check())
         .isInstanceOf(UsageException.class)
-        .hasMessageContaining("larger heap")
+        .hasMessageContaining("need a heap larger")
         .hasMessageContaining("-Xmx");
     assertThatThrownBy(() -> parsed("--most-queries", "0").check())
         .isInstanceOf(UsageException.class);
