@@ -57,9 +57,7 @@ record Probe(Address address, TlsFiles tls, String service, ProtocolCheck questi
   private void refuseTls(IOException e, Deadline deadline) throws Fault {
     if (tls.isNone() && TlsHello.isAnswered(address, deadline.within(FOR_TLS))) {
       throw new Fault(
-          "it uses TLS; add --tls "
-              + service
-              + " with --tls-certificate, --tls-key and --tls-ca",
+          "it uses TLS; add --tls " + service + " with --tls-certificate, --tls-key and --tls-ca",
           e);
     }
   }

@@ -8,7 +8,8 @@ import picocli.CommandLine.Spec;
 /** {@code tapline watch}: aggregates that the hosts' MultiLog nodes maintain, and their alerts. */
 @Command(
     name = "watch",
-    description = "Makes hosts maintain an aggregate over headers and raise an alert when a condition is met.",
+    description =
+        "Makes hosts maintain an aggregate over headers and raise an alert when a condition is met.",
     synopsisSubcommandLabel = "COMMAND",
     subcommands = {
       WatchAddCommand.class,
