@@ -115,6 +115,7 @@ class Monitor {
         ParserUnit& unit = make_unit(layout.parsers, layout.threads);
         group.by_flow = unit.follows_flows();
         group.all_views = unit.wants_all_views();
+        group.fragments = unit.wants_fragments();
         group.workers.push_back(std::make_unique<Worker>(&unit, source, config_.ring_packets, config_.busy));
       }
     }

@@ -66,6 +66,11 @@ Worker* DispatchStage::choose(Route& route, const Packet& packet) {
   return workers[(packet.flow_hash >> 32) * count >> 32].get();
 }
 
+bool DispatchStage::wants(const WorkerGroup& group, const Packet& packet) {
+  if (!packet.repeated_view) return true;
+  return packet.fragment ? group.fragments : group.all_views;
+}
+
 bool DispatchStage::dispatch(const Packet& packet) {
   struct Choice {
     Worker* worker;
@@ -74,7 +79,7 @@ bool DispatchStage::dispatch(const Packet& packet) {
   std::array<Choice, kMaxGroups> chosen;
   size_t count = 0;
   for (Route& route : routes_) {
-    if ((packet.queries & route.queries) == 0 || (packet.repeated_view && !route.group->all_views)) continue;
+    if ((packet.queries & route.queries) == 0 || !wants(*route.group, packet)) continue;
     Worker* worker = choose(route, packet);
     while (worker->packets().room(1) == 0) {
       if (source_->live() || worker->stopped()) return false;
@@ -92,6 +97,10 @@ bool DispatchStage::dispatch(const Packet& packet) {
 
 bool DispatchStage::wants_all_views() const {
   return std::any_of(groups_.begin(), groups_.end(), [](const WorkerGroup& group) { return group.all_views; });
+}
+
+bool DispatchStage::wants_fragments() const {
+  return std::any_of(groups_.begin(), groups_.end(), [](const WorkerGroup& group) { return group.fragments; });
 }
 
 void DispatchStage::drop(const Packet& packet) {

@@ -30,6 +30,7 @@ struct WorkerGroup {
   bool by_flow = true;
   // True if one of the parsers needs repeated views of packets.
   bool all_views = false;
+  bool fragments = false;  // true if one of them needs fragments
   std::vector<std::unique_ptr<Worker>> workers;
 };
 
@@ -47,6 +48,7 @@ class DispatchStage final : public PacketStage {
   void add_query(uint32_t query) override;
   void process(std::span<Packet> packets) override;
   bool wants_all_views() const override;
+  bool wants_fragments() const override;
   void advance(int64_t now_ns) override;
   void begin_end(uint64_t queries) override;
   // The workers end the queries' streams, so there is nothing to continue here.
@@ -69,6 +71,7 @@ class DispatchStage final : public PacketStage {
     uint32_t next;     // next worker in round-robin order
   };
 
+  static bool wants(const WorkerGroup& group, const Packet& packet);
   Worker* choose(Route& route, const Packet& packet);
   bool dispatch(const Packet& packet);
   void drop(const Packet& packet);

@@ -193,6 +193,7 @@ class LaneFixture {
         ParserUnit* unit = make_unit(worker.parsers);
         group.by_flow = unit->follows_flows();
         group.all_views = unit->wants_all_views();
+        group.fragments = unit->wants_fragments();
         group.workers.push_back(std::make_unique<Worker>(unit, &source, ring_packets, false));
       }
     }

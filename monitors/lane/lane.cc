@@ -231,23 +231,27 @@ void Lane::process_one(const RawPacket& raw) {
     if (gate_.active() == 0 && !options_.stay) return;
   }
   if (raw.time_ns >= next_second_ns_) close_second(raw.time_ns);
+  if (waiting_ + 2 > packets_.size()) [[unlikely]] {
+    run_parsers();
+  }
   ++accounting_.received;
   accounting_.received_bytes += raw.wire_bytes;
   TapAccounting& tap = taps_[raw.tap];
   ++tap.received;
   tap.received_bytes += raw.wire_bytes;
-  Packet& packet = packets_[waiting_];
-  const DecodeOutcome outcome = decode(raw, hasher_, &packet);
-  packet.buffer = raw.buffer;
-  if ((views_ || is_marked(raw)) && is_repeated_view(outcome, &packet)) return;
-  if (duplicates_ && is_duplicate(outcome, packet)) return;
+  Packet* packet = &packets_[waiting_];
+  const DecodeOutcome outcome = decode(raw, hasher_, packet);
+  packet->buffer = raw.buffer;
+  if ((views_ || is_marked(raw)) && is_repeated_view(outcome, packet)) return;
+  if (duplicates_ && is_duplicate(outcome, *packet)) return;
   if (outcome == DecodeOutcome::kOk) [[likely]] {
     ++tap.passed;
-  } else if (!complete_packet(outcome, &tap, &packet)) {
-    return;
+  } else {
+    if (outcome == DecodeOutcome::kFragment && stage_->wants_fragments()) packet = pass_fragment(packet);
+    if (!complete_packet(outcome, &tap, packet)) return;
   }
-  ++(gate_.admit(&packet) ? accounting_.matched : accounting_.unmatched);
-  if (packet.queries != 0) ++waiting_;
+  ++(gate_.admit(packet) ? accounting_.matched : accounting_.unmatched);
+  if (packet->queries != 0) ++waiting_;
   if (gate_.satisfied() != 0) end_queries(gate_.satisfied());
 }
 
@@ -291,12 +295,25 @@ bool Lane::is_repeated_view(DecodeOutcome outcome, Packet* packet) {
   if (packet->tap < options_.first_marked_tap && !views_->is_repeated(*packet)) return false;
   ++accounting_.repeated;
   ++taps_[packet->tap].repeated;
-  if (outcome != DecodeOutcome::kOk || !stage_->wants_all_views()) return true;
+  if (packet->fragment ? stage_->wants_fragments() : stage_->wants_all_views()) pass_view(packet);
+  return true;
+}
+
+// Passes on a packet that is counted elsewhere.
+void Lane::pass_view(Packet* packet) {
   packet->repeated_view = true;
+  if (packet->fragment) packet->flow_hash = hash_flow(hasher_, *packet);
   gate_.admit(packet);
   if (packet->queries != 0) ++waiting_;
   if (gate_.satisfied() != 0) end_queries(gate_.satisfied());
-  return true;
+}
+
+// Passes on a fragment. Returns a copy for reassembly, in the next free place of packets_.
+Packet* Lane::pass_fragment(Packet* packet) {
+  const Packet fragment = *packet;
+  pass_view(packet);
+  packets_[waiting_] = fragment;
+  return &packets_[waiting_];
 }
 
 bool Lane::is_duplicate(DecodeOutcome outcome, const Packet& packet) {

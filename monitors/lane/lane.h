@@ -105,6 +105,8 @@ class Lane {
   void lose_packets(DecodeOutcome outcome, uint64_t packets, uint64_t bytes);
   DecodeOutcome reassemble(Packet* packet);
   bool is_repeated_view(DecodeOutcome outcome, Packet* packet);
+  void pass_view(Packet* packet);
+  Packet* pass_fragment(Packet* packet);
   bool is_duplicate(DecodeOutcome outcome, const Packet& packet);
   void count_lost_fragments();
   void close_second(int64_t time_ns);
@@ -169,8 +171,8 @@ class Lane {
   };
   std::vector<TapSeen> taps_seen_;
   uint64_t forgotten_views_ = 0;  // forgotten views that are already in accounting_
-  // Decoded and wanted packets that the parsers have not seen yet.
-  std::array<Packet, kBurstPackets> packets_;
+  // Decoded and wanted packets that the parsers have not seen yet, with room for a datagram after its last fragment.
+  std::array<Packet, kBurstPackets + 1> packets_;
   size_t waiting_ = 0;
   LaneAccounting own_accounting_;
   LanePage* page_;  // null without a supervisor

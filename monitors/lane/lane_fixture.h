@@ -66,6 +66,20 @@ class ListSource final : public PacketSource {
   int idle_polls_ = 0;
 };
 
+// Replaces an unfragmented packet, whose IP datagram has 40 bytes, with its two fragments.
+inline void split(std::vector<ListSource::Timed>* packets, size_t index) {
+  ListSource::Timed& packet = packets->at(index);
+  packet.frame.resize(14 + 40, 0);
+  ListSource::Timed second = packet;
+  second.frame.erase(second.frame.begin() + 34, second.frame.begin() + 34 + 16);
+  packet.frame.resize(34 + 16);
+  packet.frame[14 + 3] = 20 + 16;
+  packet.frame[14 + 6] = 0x20;  // more fragments follow
+  second.frame[14 + 3] = 20 + 4;
+  second.frame[14 + 7] = 16 / 8;  // offset
+  packets->insert(packets->begin() + static_cast<ptrdiff_t>(index) + 1, second);
+}
+
 class KeepingSink final : public NullSink {
  public:
   explicit KeepingSink(std::vector<v1::TupleBatch>* kept_batches) : kept_(kept_batches) {}

@@ -53,6 +53,65 @@ TEST_F(LaneTest, PassesEveryViewToAParserThatWantsThem) {
   EXPECT_EQ(accounts_[0].packets_out, 5u);
 }
 
+// A parser that asks for fragments must see each view of them, and every query must count the datagram once.
+TEST_F(LaneTest, FragmentsAreViewsAndTheirDatagramIsOnePacket) {
+  auto packets = connection(kStart, 40000);
+  split(&packets, 1);
+  queries_ = {query("plain"), query("views")};
+  queries_[1].parsers = {"tcp_conn_time", "views"};
+  options_.taps = 2;
+  options_.views = ViewOptions();
+  ListSource source(two_views(packets));
+  ASSERT_TRUE(Run(source).ok());
+  uint64_t views = 0;
+  for (const auto& batch : batches_) views += batch.parser() == "views" ? batch.rows() : 0;
+  EXPECT_EQ(views, 2 * 6 + 1u) << "six frames at two taps, and the datagram";
+  EXPECT_EQ(rows("plain"), 3u);
+  for (const Accounting& account : accounts_) EXPECT_EQ(account.packets_in, 5u);
+  EXPECT_EQ(lane_accounting_.repeated, 6u);
+  EXPECT_EQ(lane_accounting_.merged, 1u);
+  expect_batches_add_up();
+}
+
+TEST_F(LaneTest, AQueryOfQueuesCountsTheFragmentsThatArrive) {
+  auto packets = connection(kStart, 40000);
+  split(&packets, 1);
+  for (const int first_tap : {0, 2}) {
+    batches_.clear();
+    auto frames = two_views(packets);
+    for (auto& frame : frames) frame.tap = static_cast<uint8_t>(frame.tap + first_tap);
+    queries_ = {query("at"), query("plain")};
+    queries_[0].parsers = {"views"};
+    queries_[0].match.restrict_to_queues(uint64_t{1} << first_tap, uint64_t{2} << first_tap);
+    options_.taps = 4;
+    options_.views = ViewOptions();
+    options_.first_marked_tap = 2;
+    ListSource source(frames);
+    ASSERT_TRUE(Run(source).ok());
+    EXPECT_EQ(accounts_[0].packets_in, 6u);
+    EXPECT_EQ(rows("at"), first_tap == 0 ? 13u : 12u) << "marked copies are not reassembled";
+    expect_batches_add_up();
+  }
+}
+
+// Each second frame adds both a fragment and a datagram to the burst that the parsers get.
+TEST_F(LaneTest, ABurstMayConsistOfFragments) {
+  std::vector<ListSource::Timed> packets;
+  for (uint16_t i = 0; i < kBurstPackets / 2; ++i) {
+    auto syn = connection(kStart + i * 100, static_cast<uint16_t>(40000 + i));
+    syn.resize(1);
+    split(&syn, 0);
+    packets.insert(packets.end(), syn.begin(), syn.end());
+  }
+  queries_ = {query("all")};
+  queries_[0].parsers = {"views"};
+  ListSource source(packets);
+  ASSERT_TRUE(Run(source).ok());
+  EXPECT_EQ(rows("all"), kBurstPackets + kBurstPackets / 2);
+  EXPECT_EQ(accounts_[0].packets_in, kBurstPackets / 2);
+  expect_batches_add_up();
+}
+
 TEST_F(LaneTest, ViewsGoToTheQueryThatWantsThePacket) {
   queries_ = {query("web", 80), query("other", 81)};
   for (QuerySpec& query : queries_) query.parsers = {"views"};

@@ -82,19 +82,7 @@ TEST_F(LaneTest, DuplicatesAreDroppedOnRequest) {
 TEST_F(LaneTest, FragmentsAreOnePacket) {
   queries_ = {query("web", 80)};
   auto packets = connection(kStart, 40000, 80);
-  ListSource::Timed second = packets[1];
-  Bytes whole_bytes = packets[1].frame;
-  whole_bytes.resize(14 + 40, 0);
-  Bytes first(whole_bytes.begin(), whole_bytes.begin() + 14 + 20 + 16),
-      rest(whole_bytes.begin(), whole_bytes.begin() + 14 + 20);
-  rest.insert(rest.end(), whole_bytes.begin() + 14 + 20 + 16, whole_bytes.end());
-  first[14 + 3] = 36;
-  first[14 + 6] = 0x20;
-  rest[14 + 3] = 24;
-  rest[14 + 7] = 2;
-  packets[1].frame = first;
-  second.frame = rest;
-  packets.insert(packets.begin() + 2, second);
+  split(&packets, 1);
   ListSource source(packets);
   ASSERT_TRUE(Run(source).ok());
   EXPECT_EQ(lane_accounting_.received, 6u);

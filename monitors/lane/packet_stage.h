@@ -29,6 +29,8 @@ class PacketStage {
   virtual void process(std::span<Packet> packets) = 0;
   // Returns true if a parser asks for repeated views; process() then receives them.
   virtual bool wants_all_views() const { return false; }
+  // Returns true if a parser asks for fragments; process() then receives them.
+  virtual bool wants_fragments() const { return false; }
   // Advances packet time to `now_ns`.
   virtual void advance(int64_t now_ns) = 0;
   // Ends these queries, for which no more packets follow. continue_end() ends their streams: each call returns after a

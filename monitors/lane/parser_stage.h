@@ -34,6 +34,7 @@ class ParserStage final : public PacketStage {
   }
   void process(std::span<Packet> packets) override { engine_->process(packets); }
   bool wants_all_views() const override { return engine_->wants_all_views(); }
+  bool wants_fragments() const override { return engine_->wants_fragments(); }
   void advance(int64_t now_ns) override { engine_->advance(now_ns); }
   void begin_end(uint64_t queries) override;
   bool continue_end() override;

@@ -34,6 +34,7 @@ class ParserUnit {
       schemas_.push_back(&parser->schema());
       const Needs needs = parser->needs();
       wants_all_views_ |= needs.all_views;
+      wants_fragments_ |= needs.fragments;
       follows_flows_ |= needs.all_views || needs.connections || needs.streams || needs.connection_state_bytes > 0;
     }
     output_ = make_output(schemas_, &accounts_);
@@ -50,6 +51,8 @@ class ParserUnit {
   bool follows_flows() const { return follows_flows_; }
   // Returns true if some parser asks for repeated views of packets.
   bool wants_all_views() const { return wants_all_views_; }
+  // Returns true if some parser asks for fragments.
+  bool wants_fragments() const { return wants_fragments_; }
   // Returns true if the unit has one of the query's parsers.
   bool serves(uint32_t query) const {
     const auto& wanted = queries_[query].parsers;
@@ -77,6 +80,7 @@ class ParserUnit {
   std::span<const QuerySpec> queries_;
   bool follows_flows_ = false;
   bool wants_all_views_ = false;
+  bool wants_fragments_ = false;
   std::unique_ptr<PageResource> resource_;
   QueryAccounts accounts_;
   std::vector<const Schema*> schemas_;

@@ -52,7 +52,8 @@ class ConnectionMatch {
   }
 
   // Restricts the match to packets of the queues whose arrivals and departures these taps (a bit each) show. Such a
-  // query counts a packet at each of its arrivals, even if another tap has shown it before.
+  // query counts a packet at each of its arrivals, even if another tap has shown it before, and the fragments of a
+  // datagram instead of the datagram.
   void restrict_to_queues(uint64_t arrivals, uint64_t departures) {
     arrivals_ = arrivals;
     taps_ = arrivals | departures;
@@ -89,7 +90,7 @@ class ConnectionMatch {
   bool of_queues() const { return taps_ != kAllTaps; }
   // Returns true if this view of a packet is the one that counts. REQUIRES: the packet is wanted.
   bool counts(const Packet& packet) const {
-    return of_queues() ? has_tap(arrivals_, packet.tap) : !packet.repeated_view;
+    return of_queues() ? has_tap(arrivals_, packet.tap) && !packet.reassembled : !packet.repeated_view;
   }
 
  private:

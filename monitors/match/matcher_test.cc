@@ -162,6 +162,8 @@ TEST(ConnectionMatchTest, QueuesRestrictTheMatchToTheirTaps) {
       packet.repeated_view = is_repeated;
       EXPECT_EQ(match.counts(packet), tap == 63) << tap;
     }
+    packet.reassembled = true;
+    EXPECT_FALSE(match.counts(packet)) << "its fragments count";
   }
 }
 

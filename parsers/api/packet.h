@@ -108,9 +108,10 @@ struct Packet {
   uint16_t vlan[2] = {0, 0};  // VLAN IDs, outermost first; tags beyond the second are only counted
   uint16_t tcp_window = 0;    // as sent, unscaled
   uint8_t tap = 0;            // as in RawPacket; for a reassembled datagram, the tap of the fragment that completed it
-  // True if another tap has already shown this packet: only parsers with Needs::all_views receive it. Set by the
-  // monitor.
+  // True if the packet is counted elsewhere: another tap has already shown it (only parsers with Needs::all_views
+  // receive it), or it is a fragment (only parsers with Needs::fragments receive it). Set by the monitor.
   bool repeated_view : 1 = false;
+  bool fragment : 1 = false;     // an IP fragment: its ports are unknown (0), its payload is the fragment's data
   bool polled_time : 1 = false;  // as in RawPacket
   uint32_t network_id = 0;       // VNI of the innermost VXLAN or Geneve around the packet; 0 if there is none
   uint32_t tcp_seq = 0;

@@ -41,8 +41,11 @@ struct Needs {
   bool every_packet = true;
   // If true, and several taps show a packet, process() receives each view, in time order, with Packet::tap. Views after
   // the first have Packet::repeated_view set and no connection. The first view may precede the query. If false,
-  // process() receives only the first view. Repeated views of fragments are never delivered.
+  // process() receives only the first view.
   bool all_views = false;
+  // If true, process() also receives each view of each IP fragment, with Packet::fragment set, before the reassembled
+  // datagram.
+  bool fragments = false;
   // Size of the parser's state in each connection (or flow, or both, as requested above). The state is initially zero
   // and aligned to 8 bytes. A nonzero size also requests connections, unless `datagrams` is set.
   uint16_t connection_state_bytes = 0;

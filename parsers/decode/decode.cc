@@ -66,6 +66,7 @@ struct PlainHeaders {
   packet->tap = raw.tap;
   packet->polled_time = raw.polled_time;
   packet->repeated_view = false;
+  packet->fragment = false;
   packet->reassembled = false;
   packet->network_id = 0;
   packet->tcp_seq = is_tcp ? big_endian_32(headers.transport + 4) : 0;

@@ -261,6 +261,8 @@ TEST(Decode, IpV4OptionsAndFragments) {
     fragment[7] = static_cast<uint8_t>(low);
     const DecodedPacket result = decoded(ethernet(0x0800, fragment));
     EXPECT_EQ(result.outcome, DecodeOutcome::kFragment);
+    EXPECT_TRUE(result.packet.fragment);
+    EXPECT_EQ(result.packet.src_port, 0);
     EXPECT_EQ(result.packet.payload_bytes, 24u);
     EXPECT_EQ(result.packet.src_ip, address("10.0.0.1"));
   }

@@ -114,6 +114,7 @@ DecodeOutcome Decoder::fragment(uint32_t offset, bool has_more) {
   }
   if (end_ < ip_end_) return DecodeOutcome::kTruncated;
   packet_->transport_offset = position_;
+  packet_->fragment = true;
   payload(position_, ip_end_);
   return DecodeOutcome::kFragment;
 }

@@ -71,7 +71,9 @@ uint64_t digest_of(const Packet& packet, HashKey key) {
     digest.add(transport, 16);  // up to the checksum
     digest.add(transport + 18, header_bytes - 18);
   } else {
-    digest.add(transport, 6);  // UDP up to the checksum, or SCTP
+    // UDP up to the checksum, which some senders leave to the network interface. Switches do not change the one of
+    // SCTP.
+    digest.add(transport, packet.is_udp() ? 6 : header_bytes);
   }
   digest.add(packet.data + packet.payload_offset, common_bytes(packet));
   return digest.finish();

@@ -186,9 +186,10 @@ void Engine::Impl::deliver_run() {
 void Engine::Impl::deliver_view(Packet& packet) {
   deliver_run();
   clock_ns_ = std::max(clock_ns_, packet.time_ns);
-  if (!views_) return;
+  if (!views_ && !fragments_) return;
   for (LoadedParser* loaded : active_) {
-    if (!loaded->needs.packets || !loaded->needs.all_views) continue;
+    const bool is_needed = packet.fragment ? loaded->needs.fragments : loaded->needs.all_views;
+    if (!loaded->needs.packets || !is_needed) continue;
     Timer timer(loaded, 1, timed_);
     loaded->parser->process({&packet, 1}, loaded->emitter);
   }
@@ -376,6 +377,7 @@ Engine::~Engine() = default;
 const Parser& Engine::parser(uint32_t index) const { return impl_->parser(index); }
 uint32_t Engine::parser_count() const { return impl_->parser_count(); }
 bool Engine::wants_all_views() const { return impl_->wants_all_views(); }
+bool Engine::wants_fragments() const { return impl_->wants_fragments(); }
 void Engine::set_parser_queries(uint32_t parser, uint64_t queries) { impl_->set_parser_queries(parser, queries); }
 void Engine::set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments) {
   impl_->set_arguments(parser, query, arguments);

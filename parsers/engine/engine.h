@@ -81,6 +81,8 @@ class Engine {
 
   // Returns true if a parser that some query wants needs repeated views.
   bool wants_all_views() const;
+  // Returns true if a parser that some query wants needs fragments.
+  bool wants_fragments() const;
 
   // Processes a burst of decoded packets, ideally 1 to 64, in capture order. Sets connection, direction and tcp_events.
   // Repeated views reach only the parsers that need them, and have no other effect. The packets' bytes may be freed

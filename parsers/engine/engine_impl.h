@@ -60,6 +60,7 @@ class Engine::Impl final : public StreamReceiver {
   int64_t now_ns() const { return clock_ns_; }
   const Parser& parser(uint32_t index) const { return *loaded_.at(index).parser; }
   bool wants_all_views() const { return views_; }
+  bool wants_fragments() const { return fragments_; }
   uint32_t parser_count() const { return static_cast<uint32_t>(loaded_.size()); }
 
  private:
@@ -210,6 +211,7 @@ class Engine::Impl final : public StreamReceiver {
   bool connections_ = false;
   bool runs_ = false;
   bool views_ = false;               // true if some parser wants the repeated views of a packet
+  bool fragments_ = false;           // true if some parser wants fragments
   bool views_in_runs_ = false;       // true if a run may include repeated views
   uint64_t connection_queries_ = 0;  // queries whose parsers need TCP connections
   uint64_t stream_queries_ = 0;

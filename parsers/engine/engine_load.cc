@@ -70,13 +70,14 @@ uint32_t Engine::Impl::place(const Needs& needs, StateBytes* state) {
 void Engine::Impl::choose_active() {
   active_.clear();
   all_ignore_ = 0;
-  connections_ = views_ = false;
+  connections_ = views_ = fragments_ = false;
   connection_queries_ = stream_queries_ = datagram_queries_ = 0;
   for (LoadedParser& loaded : loaded_) {
     const uint64_t queries = loaded.emitter.queries_ & ~ending_;
     if (queries == 0) continue;
     active_.push_back(&loaded);
     views_ |= loaded.needs.all_views;
+    fragments_ |= loaded.needs.fragments;
     if (loaded.needs.datagrams) datagram_queries_ |= queries;
     connections_ |= loaded.needs.datagrams;
     if (!needs_connections(loaded.needs)) continue;

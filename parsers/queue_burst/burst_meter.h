@@ -32,14 +32,11 @@ class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
   };
 
   BurstMeter(const Settings& settings, queues::QueueSource source)
-      : max_delay_ns_(settings.max_delay_ns),
-        contents_(settings.contents(source), this),
-        input_(source, settings.input(), this) {}
+      : contents_(settings.contents(source), this), input_(source, settings.input(), this) {}
 
   void arrive(const queues::View& view) { input_.arrive(view); }
   void depart(queues::View view, const Packet& packet, Emitter& out);
   void hop(queues::View view, int64_t arrival_ns, const Packet& packet, Emitter& out);
-  void miss(int64_t time_ns) { contents_.miss(time_ns + max_delay_ns_); }
   void finish() {
     input_.finish();
     contents_.finish();
@@ -62,7 +59,6 @@ class BurstMeter final : private queues::MatchSink, private queues::BurstSink {
   void burst(const queues::Burst& burst) override;
   static void emit(const std::string& queue, uint64_t queries, const EndedBurst& ended, size_t rank, Emitter& out);
 
-  int64_t max_delay_ns_;
   queues::QueueContents contents_;
   queues::QueueInput input_;
   queues::DepartureHeaders headers_;

@@ -25,16 +25,13 @@ class DepthMeter final : private queues::MatchSink {
   };
 
   DepthMeter(const Settings& settings, queues::QueueSource source)
-      : max_delay_ns_(settings.max_delay_ns),
-        contents_(settings.contents(source), nullptr),
-        input_(source, settings.input(), this) {}
+      : contents_(settings.contents(source), nullptr), input_(source, settings.input(), this) {}
 
   void arrive(const queues::View& view) { input_.arrive(view); }
   void depart(const queues::View& view, const Packet& /*packet*/, Emitter& /*out*/) { input_.depart(view); }
   void hop(const queues::View& view, int64_t arrival_ns, const Packet& packet, Emitter& /*out*/) {
     input_.hop(view, arrival_ns, packet.time_ns);
   }
-  void miss(int64_t time_ns) { contents_.miss(time_ns + max_delay_ns_); }
   void finish() { input_.finish(); }
   void close_interval(const std::string& queue, uint64_t queries, Emitter& out);
   bool pending() const { return !input_.idle(); }
@@ -54,7 +51,6 @@ class DepthMeter final : private queues::MatchSink {
   void pass(const queues::Passage& passage) override;
   void never_left(const queues::View& /*arrival*/) override {}
 
-  int64_t max_delay_ns_;
   queues::QueueContents contents_;
   queues::QueueInput input_;
   Interval interval_;

@@ -34,7 +34,6 @@ class FlowMeter final : private queues::MatchSink {
   void arrive(const queues::View& view) { input_.arrive(view); }
   void depart(queues::View view, const Packet& packet, Emitter& out);
   void hop(queues::View view, int64_t arrival_ns, const Packet& packet, Emitter& out);
-  void miss(int64_t time_ns) { flows_.miss(time_ns + settings_.max_delay_ns); }
   void finish() { input_.finish(); }
   void close_interval(const std::string& queue, uint64_t queries, Emitter& out);
   bool pending() const { return !input_.idle(); }

@@ -335,5 +335,28 @@ INSTANTIATE_TEST_SUITE_P(Captures, RealTraffic,
                          ::testing::Values("generated/three_tier.pcap.zst", "generated/http_zipf.pcap.zst",
                                            "generated/http_ipv6.pcap.zst"));
 
+// Fragments fill a queue, too, although only the first one has ports, and a lost one leaves its datagram incomplete.
+TEST(QueueFlows, FragmentsAreAFlowWithoutPorts) {
+  std::vector<Frame> frames = {datagram(kProbe, 1, kArrivals, kStart - kNsPerSecond),
+                               datagram(kProbe, 1, kDepartures, kStart - kNsPerSecond)};
+  for (int i = 0; i < 12; ++i) {
+    const auto number = static_cast<uint16_t>(i / 2 + 1);
+    const bool is_last = i % 2 == 1;
+    frames.push_back(queues::testing::fragment(number, is_last, kArrivals, kStart + i * 20'000));
+    if (i != 4) frames.push_back(queues::testing::fragment(number, is_last, kDepartures, kStart + 40'000 * (i + 1)));
+  }
+  sort_by_time(&frames);
+  Harness harness = harness_of({});
+  harness.all(frames);
+  const std::vector<Tuple> tuples = tuples_of(harness);
+  ASSERT_EQ(tuples.size(), 1u);
+  EXPECT_EQ(tuples[0].endpoints(), "10.0.0.1:0>10.0.0.2:0");
+  EXPECT_EQ(tuples[0]["packets"], "11");
+  EXPECT_EQ(tuples[0]["bytes"], std::to_string(11 * 538));
+  EXPECT_EQ(tuples[0]["lost"], "1");
+  EXPECT_EQ(tuples[0]["queued_bytes"], std::to_string(6 * 538));
+  EXPECT_EQ(tuples[0]["error_bytes"], "0");
+}
+
 }  // namespace
 }  // namespace tapline

@@ -63,7 +63,6 @@ class FlowIntervals {
     const uint32_t number = contents_.flows().find(flow_key);
     if (number != FlowTable::kOthers) ++contents_.flow(number).lost;
   }
-  void miss(int64_t until_ns) { contents_.miss(until_ns); }
 
   // Ends the interval: calls report(const Flow&) for each of its flows.
   template <typename Report>

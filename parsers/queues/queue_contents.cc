@@ -54,7 +54,7 @@ void QueueContents::make_room() {
     waits_range_.evict_first(
         log_, [this](uint64_t number) { waits_.left(flows_[log_[number].flow], log_.service_ns(number)); });
   const auto& oldest = log_[log_.first()];
-  miss(oldest.time_ns);
+  cut_until_ns_ = std::max(cut_until_ns_, oldest.time_ns);
   ++evicted_;
   hold_period_flows();
   flows_.release(oldest.flow);

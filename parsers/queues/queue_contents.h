@@ -91,8 +91,6 @@ class QueueContents {
   Finding add(const Passage& passage);
   // Records that a packet never left.
   void lose() { ++burst_.lost; }
-  // Marks findings up to this time as cut, because packets that are not added may leave until then.
-  void miss(int64_t until_ns) { cut_until_ns_ = std::max(cut_until_ns_, until_ns); }
   // Reports the current burst, if it has victims. REQUIRES: later packets find the queue empty, or none follow.
   void finish();
   bool in_burst() const { return burst_.packets > 0; }

@@ -27,14 +27,13 @@ namespace tapline::queues {
 //   void arrive(const View&);
 //   void depart(const View&, const Packet&, Emitter&);
 //   void hop(const View&, int64_t arrival_ns, const Packet&, Emitter&);      for a queue whose source is telemetry
-//   void miss(int64_t time_ns);             the queue has a packet that the taps don't show
 //   void finish();                          settles waiting departures
 //   void close_interval(const std::string& queue, uint64_t queries, Emitter&);     emits tuples for these queries
 //   bool pending() const;                   a later interval has something to report even if no packet follows
 //
 // Queries with the same arguments share their meters, and receive the tuples of the queues whose packets they see. A
-// meter is created with its queue's first packet. Reassembled datagrams are missed: only one tap shows them, without
-// telemetry.
+// meter is created with its queue's first packet. Fragments are measured as packets without ports, so a datagram that
+// was reassembled from them is skipped.
 //
 //   meters by queue   0 … pairs of taps … | … HopQueues
 template <typename Meter>
@@ -45,7 +44,7 @@ class QueueParser : public Parser {
     for (uint64_t* half : {&key_.low, &key_.high}) *half = uint64_t{random()} << 32 | random();
   }
 
-  Needs needs() const override { return {.interval_ns = kNsPerMs, .all_views = true}; }
+  Needs needs() const override { return {.interval_ns = kNsPerMs, .all_views = true, .fragments = true}; }
 
   void set_taps(std::span<const TapNames> taps) override {
     taps_.set(taps);
@@ -67,8 +66,8 @@ class QueueParser : public Parser {
         if (packet.telemetry_bytes != 0) show_hops(packet, out);
         continue;
       }
-      View view = {0, 0, packet.time_ns, packet.wire_bytes, is_identified(packet)};
-      if (!packet.reassembled) view.digest = digest_of(packet, key_);
+      if (packet.reassembled) continue;
+      View view = {digest_of(packet, key_), 0, packet.time_ns, packet.wire_bytes, is_identified(packet)};
       for (Group& group : groups_) {
         if ((packet.queries & group.queries) != 0) show(packet, side, queue, view, group, out);
       }
@@ -134,7 +133,6 @@ class QueueParser : public Parser {
   void show(const Packet& packet, QueueSide side, uint32_t queue, View view, Group& group, Emitter& out) {
     start_interval(packet, group, out);
     Meter& meter = meter_of(packet, queue, QueueSource::kTaps, group);
-    if (packet.reassembled) return meter.miss(packet.time_ns);
     view.flow_key = group.keys.key_of(packet);
     side == QueueSide::kArrivals ? meter.arrive(view) : meter.depart(view, packet, out);
   }

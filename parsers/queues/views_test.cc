@@ -21,7 +21,8 @@ namespace {
 using tapline::testing::Frame;
 using tapline::testing::kTestKey;
 
-constexpr size_t kIpV4Identification = 18, kIpV4Fragment = 20, kIpV4Ttl = 22, kIpV6HopLimit = 21;
+constexpr size_t kIpV4Identification = 18, kIpV4Fragment = 20, kIpV4Ttl = 22, kIpV4Protocol = 23;
+constexpr size_t kIpV6Length = 18, kIpV6NextHeader = 20, kIpV6HopLimit = 21, kIpV6Fragment = 54;
 constexpr int64_t kStart = 1'000'000'000'000;
 
 void set_16(Frame* frame, size_t offset, uint16_t value) {
@@ -41,7 +42,7 @@ Frame random_frame(uint32_t number, std::mt19937& random) {
   const std::string payload = text_of(number), few = text_of(few_number);
   const uint8_t ack = tcp_flag::kAck;
   Frame frame;
-  switch (random() % 7) {
+  switch (random() % 8) {
     case 0:
       return tapline::testing::tcp_frame({.src_port = port, .seq = number, .flags = ack, .payload = payload}, 0);
     case 1:
@@ -63,7 +64,19 @@ Frame random_frame(uint32_t number, std::mt19937& random) {
       frame = tapline::testing::udp_frame({.src_port = port, .payload = few}, 0);
       set_16(&frame, kIpV4Identification, static_cast<uint16_t>(number % 65'535 + 1));
       return frame;
-    default:  // a fragment, unlike all others of its datagram
+    case 6: {  // a fragment, unlike all others of its datagram
+      frame = tapline::testing::udp_frame(
+          {.src = "2001:db8::1", .dst = "2001:db8::2", .src_port = 1000, .payload = "12345678"}, 0);
+      frame.bytes[kIpV6NextHeader] = protocol::kFragment;
+      frame.bytes[kIpV6Length + 1] = static_cast<uint8_t>(frame.bytes[kIpV6Length + 1] + 8);
+      const uint8_t header[8] = {protocol::kUdp, 0, 0, 1};  // more fragments follow
+      frame.bytes.insert(frame.bytes.begin() + kIpV6Fragment, header, header + 8);
+      set_16(&frame, kIpV6Fragment + 2, static_cast<uint16_t>(number % 8 << 3 | 1));
+      set_16(&frame, kIpV6Fragment + 4, static_cast<uint16_t>(number / 8 >> 16));
+      set_16(&frame, kIpV6Fragment + 6, static_cast<uint16_t>(number / 8));
+      return frame;
+    }
+    default:
       frame = tapline::testing::udp_frame({.src_port = 1000, .payload = "12345678"}, 0);
       set_16(&frame, kIpV4Identification, static_cast<uint16_t>(number / 8 % 65'535 + 1));
       set_16(&frame, kIpV4Fragment, static_cast<uint16_t>(0x2000 | number % 8));
@@ -107,6 +120,18 @@ TEST(Digests, CoverWhatBothTruncatedViewsShow) {
     }
     EXPECT_EQ(digests[1], digests[0]) << data.size();
     EXPECT_EQ(digests[2], digests[0]) << data.size();
+  }
+}
+
+TEST(Digests, CoverTheVerificationTagOfSctp) {
+  Frame frame = tapline::testing::udp_frame({.src_port = 7, .payload = "a chunk of data"}, 0);
+  frame.bytes[kIpV4Protocol] = 132;
+  const uint64_t digest = view_of(frame, 0, 0).digest;
+  constexpr size_t kTag = 14 + 20 + 4;
+  for (size_t i = kTag; i < kTag + 4; ++i) {
+    Frame changed = frame;
+    ++changed.bytes[i];
+    EXPECT_NE(view_of(changed, 0, 0).digest, digest) << i;
   }
 }
 

@@ -83,15 +83,27 @@ size_t Harness::feed(const std::vector<Frame>& frames, uint64_t queries, size_t 
   const FlowHasher hasher(kTestKey);
   std::vector<Packet> packets;
   size_t decoded = 0;
+  const auto add = [&](const Packet& packet) {
+    packets.push_back(packet);
+    packets.back().queries = queries;
+    packets.back().to_side = to_side;
+  };
   for (size_t i = 0; i < frames.size(); ++i) {
     Packet packet;
-    if (full_packet(frames[i], hasher, &packet)) {
-      packet.queries = queries;
-      packet.to_side = to_side;
-      packets.push_back(packet);
+    DecodeOutcome outcome = decode(frames[i].raw(), hasher, &packet);
+    if (outcome == DecodeOutcome::kFragment) {
+      if (engine_.wants_fragments()) {
+        add(packet);
+        packets.back().repeated_view = true;
+        packets.back().flow_hash = hash_flow(hasher, packet);
+      }
+      outcome = reassembled(hasher, &packet);
+    }
+    if (outcome == DecodeOutcome::kOk) {
+      add(packet);
       ++decoded;
     }
-    if (packets.size() == burst || i + 1 == frames.size()) {
+    if (packets.size() >= burst || i + 1 == frames.size()) {
       engine_.process(packets);
       packets.clear();
       if (fragments_ != nullptr) fragments_->recycle();
@@ -100,13 +112,11 @@ size_t Harness::feed(const std::vector<Frame>& frames, uint64_t queries, size_t 
   return decoded;
 }
 
-// Returns false if the frame can't be decoded, or is a fragment whose datagram is incomplete.
-bool Harness::full_packet(const Frame& frame, const FlowHasher& hasher, Packet* packet) {
-  const DecodeOutcome outcome = decode(frame.raw(), hasher, packet);
-  if (outcome != DecodeOutcome::kFragment) return outcome == DecodeOutcome::kOk;
+// Replaces a fragment with the datagram that it completes. Returns kFragment if it completes none.
+DecodeOutcome Harness::reassembled(const FlowHasher& hasher, Packet* packet) {
   if (fragments_ == nullptr) fragments_ = std::make_unique<FragmentTable>(FragmentOptions{}, kTestKey);
   Datagram datagram;
-  return fragments_->add(*packet, &datagram) && decode(datagram, hasher, packet) == DecodeOutcome::kOk;
+  return fragments_->add(*packet, &datagram) ? decode(datagram, hasher, packet) : DecodeOutcome::kFragment;
 }
 
 Harness& Harness::all(const std::vector<Frame>& frames) {

@@ -56,8 +56,8 @@ class Harness {
   // Returns bounds that suit tests: few connections, little memory.
   static EngineOptions small();
 
-  // Feeds all frames in bursts of `burst`, with fragments reassembled; `queries` select every packet. Returns the
-  // number of packets.
+  // Feeds all frames in bursts of at least `burst`, with fragments reassembled; `queries` select every packet. Returns
+  // the number of packets.
   size_t feed(const std::vector<Frame>& frames, uint64_t queries = 1, size_t burst = 32,
               ToSide to_side = ToSide::kUnknown);
   // Calls feed() and end().
@@ -69,7 +69,7 @@ class Harness {
   uint64_t lost(LossReason reason) const;
 
  private:
-  bool full_packet(const Frame& frame, const FlowHasher& hasher, Packet* packet);
+  DecodeOutcome reassembled(const FlowHasher& hasher, Packet* packet);
 
   Collector collector_;
   Engine engine_;

@@ -6,10 +6,11 @@ import statistics
 import lab
 from plot import Chart
 
-# Bursts from eight connections and three flows of datagrams, which together exceed the queue.
+# Bursts from eight connections and three flows of datagrams, which together exceed the queue. The last flow's datagrams
+# are fragmented.
 FLOWS = [{"protocol": "tcp", "port": 5001 + i, "bytes": 150_000, "every_s": 0.25, "phase_s": 0.03 * i} for i in range(8)] + [
-    {"protocol": "udp", "port": 6001 + i, "bytes": size, "every_s": every_s, "phase_s": 0.05 * i, "size": 1400}
-    for i, (size, every_s) in enumerate(((150_000, 0.097), (300_000, 0.311), (450_000, 0.503)))]
+    {"protocol": "udp", "port": 6001 + i, "bytes": burst, "every_s": every_s, "phase_s": 0.05 * i, "size": size}
+    for i, (burst, every_s, size) in enumerate(((150_000, 0.097, 1400), (300_000, 0.311, 1400), (450_000, 0.503, 4000)))]
 DRAWN_NS = 1_000_000_000
 
 
@@ -96,7 +97,7 @@ def missed(result):
 
 def table(result):
   error = result["error_bytes"]
-  return f"""Queue depth and drops, with bursts of eight TCP connections and three UDP flows:
+  return f"""Queue depth and drops, with bursts of eight TCP connections and three UDP flows, of which one is fragmented:
 
 | | Taps | Kernel |
 |---|---|---|

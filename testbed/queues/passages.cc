@@ -67,7 +67,8 @@ class Passages final : private MatchSink {
  private:
   void show(const RawPacket& raw) {
     Packet packet;
-    if (decode(raw, &packet) != DecodeOutcome::kOk) return;
+    const DecodeOutcome outcome = decode(raw, &packet);
+    if (outcome != DecodeOutcome::kOk && outcome != DecodeOutcome::kFragment) return;
     const View view = {digest_of(packet, kKey), keys_.key_of(packet),  packet.time_ns,
                        packet.wire_bytes,       is_identified(packet), packet.src_port};
     packet.tap == kArrivals ? input_.arrive(view) : input_.depart(view);

@@ -40,6 +40,18 @@ inline tapline::testing::Frame datagram(uint16_t src_port, uint16_t identificati
   return frame;
 }
 
+// Returns one of the two fragments of a UDP datagram, a frame of 538 bytes.
+inline tapline::testing::Frame fragment(uint16_t identification, bool is_last, uint8_t tap, int64_t time_ns) {
+  auto frame = datagram(2001, identification, tap, time_ns);
+  frame.bytes.resize(14 + 20 + 504);
+  const auto end = static_cast<uint16_t>(frame.bytes.size() - 14);
+  frame.bytes[16] = static_cast<uint8_t>(end >> 8);
+  frame.bytes[17] = static_cast<uint8_t>(end);
+  frame.bytes[20] = is_last ? 0 : 0x20;
+  frame.bytes[21] = is_last ? 504 / 8 : 0;
+  return frame;
+}
+
 inline void sort_by_time(std::vector<tapline::testing::Frame>* frames) {
   std::stable_sort(frames->begin(), frames->end(),
                    [](const auto& one, const auto& other) { return one.time_ns < other.time_ns; });
