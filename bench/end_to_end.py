@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""The live input rate of the whole pipeline against its number of processes: NetAlytics' Figure 6.
+"""Measures the live input rate of the whole pipeline by number of processes (NetAlytics' Figure 6).
 
 A unit is the paper's minimum of four processes: a monitor, a broker, and two workers (Flink task managers of one slot), with
 the broker's log on a RAM disk; one job manager and one Redis serve all units. Each monitor reads http_zipf repeatedly, with
-current times and other addresses each time, as fast as it can, for SECONDS; the query ranks URLs (http_get, top-k over 10 s,
-each second). The rate is the number of captured packets divided by the time until the last window is in Redis; a short run
-before it warms the virtual machines up. Nothing may be lost: the job's count is compared with that of the monitors.
+current times and different addresses each time, as fast as it can, for SECONDS; the query ranks URLs (http_get, top-k over
+10 s, each second). The rate is the number of captured packets divided by the time until the last window is in Redis; a short
+run beforehand warms up the JVMs. Nothing may be lost: the job's count is compared with that of the monitors.
 
-CPU time is reported by stage. A model, labelled as such, derives from it the rate that as many cores as processes would sustain."""
+CPU time is reported by stage. From it, a model, labelled as such, derives the rate that one core per process would
+sustain."""
 import argparse
 import json
 import math

@@ -2,8 +2,9 @@
 """Measures the number of tuples per second that tapline-monitor delivers to a real Kafka broker, compared with a null output in the same run.
 
 One broker runs on the same host, in one process with little tuning (monitors/testing/kafka_broker.py). The workload is http_get
-over http_zipf, repeated as in offline_monitor.py. When reading a file the output waits for the broker, so nothing is lost: the
-measured rate is that of the slower of the two. The runs alternate; the results are medians, and the ratio pair by pair."""
+over http_zipf, repeated as in offline_monitor.py. When the monitor reads a file, the output waits for the broker, so nothing is
+lost: the measured rate is that of the slower of the two programs. The runs alternate; the results are medians, and the ratio is
+taken pair by pair."""
 import argparse
 import json
 import os

@@ -15,8 +15,8 @@ def lose(packets, share, seed=1):
 
 
 def delay(packets, share, max_places, seed=1):
-    """Moves a share of the packets back by 1 to max_places. Times stay in order, because a tap timestamps packets on
-    arrival."""
+    """Delays a share of the packets by 1 to max_places positions. Times stay in order, because a tap timestamps packets
+    on arrival."""
     chance = random.Random(seed)
     places = [index + (chance.randint(1, max_places) + 0.5 if chance.random() < share else 0) for index in range(len(packets))]
     order = sorted(range(len(packets)), key=places.__getitem__)

@@ -34,7 +34,7 @@ def pair_row(row, results):
 
 
 def http_page(results):
-    """Returns both tables for the HTTP captures, and the run that they are from."""
+    """Returns both tables for the HTTP captures, with a description of the run."""
     packets = results["captures"]["clean"]["packets"]
     tools = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     versions = textwrap.fill(f"Versions: {tools}.", WIDTH, break_on_hyphens=False)

@@ -53,7 +53,7 @@ class Matcher(Tool):
 
 
 class Tapline(Tool):
-    """A tuple whose `partial` names a missing message is a half, not a pair."""
+    """Reads Tapline's tuples. A tuple whose `partial` names a missing message is not a pair."""
 
     def pairs(self, folder):
         with open(os.path.join(folder, "stdout")) as file:

@@ -139,7 +139,7 @@ class Bench {
     Trial trial{.subject = subject, .traffic = traffic, .monitor = {}};
     trial.monitor.output = "null";
     trial.seconds = arguments_.seconds;
-    // By then, all connections are in the table, and its memory has been touched.
+    // Long enough for all connections to be in the table and for its memory to be touched.
     trial.warm_up_s = traffic.flows >= 100'000 && subject == Subject::kMonitor ? 3 : 0.3;
     return trial;
   }

@@ -1,4 +1,4 @@
-// Makes frames of endless TCP traffic in place, for benchmarks. The frames are the same in every run.
+// Generates frames of endless TCP traffic in place, for benchmarks. The frames are the same in every run.
 //
 // Every round sends one packet of each flow, in an order that differs from round to round and never follows the order
 // in memory. A connection lasts 200 packets, of which 4 are SYN or FIN (2 %). Then its endpoints start the next

@@ -95,7 +95,8 @@ void measure_query(const MultiLog& log, const QueryCase& query, uint64_t records
       median(cpu), *std::min_element(times.begin(), times.end()), measure_fetch(log, query.spec, sum));
 }
 
-// Divides each rate by the baseline of the same round, because other load on the machine affects both.
+// Returns the median share of the rate that is lost. Each rate is divided by the baseline of the same round, because
+// other load on the machine affects both.
 double lost(const std::vector<double>& rates, const std::vector<double>& without) {
   std::vector<double> ratios;
   for (size_t turn = 0; turn < rates.size(); ++turn) ratios.push_back(rates[turn] / without[turn]);

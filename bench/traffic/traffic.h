@@ -5,7 +5,7 @@
 //   short flows    HTTP connections from handshake to FIN
 //   SYN flood      SYNs from random addresses, without responses
 //
-// Each packet is lost with probability `loss` after it was made, as on a mirror port that overflows. Not thread-safe.
+// Each packet that is made is then lost with probability `loss`, as on a mirror port that overflows. Not thread-safe.
 #pragma once
 
 #include <array>

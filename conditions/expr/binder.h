@@ -5,7 +5,7 @@
 //   comparison.cc   sum < sum
 //   membership.cc   field in …, like …, contains …
 //
-// Used once: run() throws ParseError for an invalid tree, with the position that the tree gives.
+// Each object is used once. run() throws ParseError for an invalid tree, with the position given in the tree.
 #pragma once
 
 #include <optional>

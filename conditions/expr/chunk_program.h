@@ -48,7 +48,7 @@ class ChunkProgram {
   // Selects the rows of the chunk that satisfy expression `number`. Leaves that depend on aggregates are assumed to be
   // true, so the selected rows must be verified one by one.
   void select(uint32_t number, ChunkScratch* scratch, ChunkBits* selected) const;
-  // Returns the chunk's keys for a column, key_bytes() each.
+  // Returns the chunk's keys for a column, of key_bytes() bytes each.
   const void* keys_of(uint32_t column, ChunkScratch* scratch) const;
 
   size_t columns() const { return columns_.size(); }
@@ -107,7 +107,7 @@ class ChunkScratch {
   std::vector<uint64_t> bits_of_;
 };
 
-// Extracts the keys of `count` rows into `keys`, key_bytes() each. REQUIRES: column.keyed().
+// Extracts the keys of `count` rows into `keys`, key_bytes() bytes each. REQUIRES: column.keyed().
 void extract_keys(const Column& column, const uint8_t* rows, uint32_t stride, uint32_t count, void* keys);
 
 }  // namespace tapline::conditions

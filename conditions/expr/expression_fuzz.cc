@@ -1,5 +1,5 @@
-// Compiles any text. If that succeeds, evaluates the expression on a row in both ways, which must agree, and computes
-// its normal form.
+// Compiles any text. If that succeeds, evaluates the expression on a row directly, by columns and by its normal form;
+// all three must agree.
 #include <cstdlib>
 
 #include "conditions/expr/chunk_program.h"

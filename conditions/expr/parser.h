@@ -9,7 +9,7 @@
 //   set        := "{" range ("," range)* "}" | "(" range ("," range)* ")" | "[" value "," value "]"
 //   range      := value [".." value]
 //
-// Used once: run() throws ParseError if the text is malformed.
+// Each object is used once. run() throws ParseError if the text is malformed.
 #pragma once
 
 #include <algorithm>

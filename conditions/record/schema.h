@@ -46,7 +46,7 @@ enum class FieldType : uint8_t {
 inline constexpr uint32_t kAddressBytes = 17;
 // Returns an address in the form that rows contain. REQUIRES: 4 or 16 bytes in network order.
 std::string address_bytes(std::string_view address);
-// Returns 32 or 128. REQUIRES: a result of address_bytes().
+// Returns the number of bits of the address, 32 or 128. REQUIRES: `bytes` is a result of address_bytes().
 uint32_t bits_of_address(std::string_view bytes);
 
 // A string in a row. Its bytes are stored elsewhere and live only as long as the row, so a row with strings can't be
@@ -113,8 +113,8 @@ struct Field {
 
 class Schema {
  public:
-  // REQUIRES: one of the fields has type kTime and is neither a list nor optional. The first such field is the record's
-  // time in nanoseconds.
+  // Creates a schema, or fails if the fields are invalid. One of them must have type kTime and be neither a list nor
+  // optional; the first such field is the record's time in nanoseconds.
   static Result<Schema> make(std::vector<FieldSpec> fields);
 
   const std::vector<Field>& fields() const { return fields_; }

@@ -18,8 +18,7 @@ public abstract class Accumulators {
   public abstract void growTo(int capacity);
 
   /**
-   * Adds values: {@code values[i]} to {@code groups[i]} for i from {@code begin} to below {@code
-   * to}.
+   * Adds {@code values[i]} to group {@code groups[i]} for i from {@code begin} to below {@code to}.
    *
    * @param values whole numbers, bits of doubles if {@link #isReal}, or hashes
    */
@@ -64,7 +63,7 @@ public abstract class Accumulators {
 
   /**
    * Returns {@code result(…).number()} for a group that was not sampled, if it is cheap to compute;
-   * else NaN. A ranking rejects most groups by this number.
+   * otherwise NaN. A ranking rejects most groups by this number.
    *
    * @param tuples number of the group's tuples with a value
    */

@@ -16,13 +16,13 @@ public interface Group {
   /** Returns true if some of the group's tuples represent others. */
   boolean isSampled();
 
-  /** Returns true if values are doubles; else they are whole numbers. */
+  /** Returns true if values are doubles, false if they are whole numbers. */
   boolean isReal();
 
   /** Returns true if the aggregate counts tuples instead of reading a value. */
   boolean countsTuples();
 
-  /** Returns the quantile argument {@code p}, above 0 to 1, if the aggregate takes one. */
+  /** Returns the quantile argument {@code p}, above 0 and at most 1, if the aggregate takes one. */
   double share();
 
   /**

@@ -2,7 +2,7 @@ package io.tapline.aggregates;
 
 /**
  * The buckets of histograms, the same for every group, two per octave: bounds are 0, 1, 2, 3, 4, 6,
- * 8, 12, 16, 24…, and a value is in the bucket of the least bound that is not below it.
+ * 8, 12, 16, 24…, and a value belongs to the bucket with the smallest bound that is not below it.
  */
 public final class Histogram {
   public static final int BUCKETS = 127;

@@ -58,7 +58,7 @@ class AggregatesTest {
     }
   }
 
-  /** A group whose tuples were all kept, or were sampled. */
+  /** A group with or without sampling. */
   private record Whole(long tuples, boolean isReal, boolean isSampled) implements Group {
     @Override
     public boolean countsTuples() {

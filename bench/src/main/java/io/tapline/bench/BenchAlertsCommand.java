@@ -114,7 +114,7 @@ final class BenchAlertsCommand implements Callable<Integer> {
     return complete ? 0 : 1;
   }
 
-  /** Returns true if every event arrived or is known to be missing. */
+  /** Measures events. Returns true if every event arrived or is known to be missing. */
   private boolean events() throws Exception {
     TextTable table =
         TextTable.ofText(
@@ -170,7 +170,7 @@ final class BenchAlertsCommand implements Callable<Integer> {
     return String.format(Locale.ROOT, "%.2f", milliseconds);
   }
 
-  /** Returns true if no burst was missed. */
+  /** Measures alerts. Returns true if no burst was missed. */
   private boolean alerts() throws Exception {
     Outcome outcome;
     try (EmbeddedServices services = EmbeddedServices.start()) {

@@ -1,6 +1,6 @@
 package io.tapline.conditions;
 
-/** Thrown for an invalid tree, with a message for users. */
+/** Thrown for an invalid tree, with a user-facing message. */
 public final class ConditionException extends Exception {
   private static final long serialVersionUID = 1;
 

@@ -52,8 +52,8 @@ public record Number(BigInteger whole, double real) {
   }
 
   /**
-   * Parses a word that may begin with a minus and end with a unit of bytes or time, as
-   * conditions/expr/literal.h does. Units are multiples of a byte and of a nanosecond.
+   * Parses a word that may begin with a minus sign and end with a unit of bytes or time, as
+   * conditions/expr/literal.h does. Units are multiples of a byte or of a nanosecond.
    *
    * @param position position of the word in its text, for errors
    * @throws ConditionException if the word is not a number, or exceeds 64 bits

@@ -62,7 +62,7 @@ public final class Trees {
       throw new ConditionException(0, "the condition has more than " + MAX_NODES + " nodes");
     }
     boolean[] negated = new boolean[count];
-    // Walks backwards from the root; each level has its number of missing nodes and their negation.
+    // Walks backwards from the root. A level is the number of missing nodes, and 1 if negated.
     Deque<long[]> levels = new ArrayDeque<>();
     levels.push(new long[] {count == 0 ? 0 : 1, 0});
     int leaves = 0;
@@ -153,7 +153,7 @@ public final class Trees {
     children.forEach(child -> addConjuncts(child, conjuncts));
   }
 
-  /** Returns the index of the first node of the tree that ends before {@code end}. */
+  /** Returns the index of the first node of the subtree that ends before {@code end}. */
   private static int begin(List<Node> nodes, int end) {
     int begin = end;
     for (int missing = 1; missing > 0; missing--) {

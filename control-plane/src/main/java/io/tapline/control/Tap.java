@@ -28,7 +28,8 @@ public record Tap(String text) {
   }
 
   /**
-   * Returns true if the source is a capture file. The monitor applies the same rule to its name.
+   * Returns true if the source is a capture file. The monitor applies the same rule to the source's
+   * name.
    */
   public boolean file() {
     String source = source();

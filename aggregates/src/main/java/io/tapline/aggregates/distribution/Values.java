@@ -96,7 +96,7 @@ public final class Values implements Accumulator<Values> {
     return histogram;
   }
 
-  /** Returns a sampled result without bounds, since any value may have been left out. */
+  /** Returns the quantile; without bounds if flows were sampled, since any value may be missing. */
   @Override
   public Value result(Group context) {
     Value quantile = quantile(context.share());

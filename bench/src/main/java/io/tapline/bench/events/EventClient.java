@@ -47,7 +47,7 @@ final class EventClient implements AutoCloseable {
     count = 0;
   }
 
-  /** Returns the server's count of received events as of the last event seen here. */
+  /** Returns the server's count of received events as of the last event that this client read. */
   synchronized long received() {
     return received;
   }

@@ -30,8 +30,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Measures the cost of a top-k query's tuple in each step of the stream job, without Flink and
- * Kafka: one second's pane of Zipf keys, time and bytes allocated per tuple.
+ * Measures the time and the allocated bytes per tuple of a top-k query in each step of the stream
+ * job, without Flink and Kafka, over one second's pane of Zipf-distributed keys.
  *
  * <pre>
  *   decode    decodes a record into columns, and the query's columns into arrays

@@ -10,7 +10,8 @@ import java.util.Base64;
 import java.util.HexFormat;
 
 /**
- * The rights of a token's holder. The secret is not stored: its 256 random bits need no slow hash.
+ * The rights of a token's holder. Only the secret's hash is stored; 256 random bits need no slow
+ * hash function.
  *
  * @param name user-facing name; empty for none
  * @param sha256 hash of the secret, 64 hexadecimal digits

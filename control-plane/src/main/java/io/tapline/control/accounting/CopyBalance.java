@@ -184,7 +184,7 @@ final class CopyBalance {
 
   /**
    * Returns the number of packets that had arrived by a time. A report may include packets that the
-   * monitor had not yet examined and that were no copies, such as ARP; later reports exclude them.
+   * monitor had not yet examined and that were not copies, such as ARP; later reports exclude them.
    */
   private long arrivedBy(long timeNs) {
     long packets = 0;

@@ -69,8 +69,8 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
   }
 
   /**
-   * Completes once the packets copied to these hosts until now have arrived or are accounted for,
-   * within seconds.
+   * Returns a future that completes, within seconds, once the packets copied to these hosts until
+   * now have arrived or are accounted for.
    */
   public CompletableFuture<Void> settled(Set<String> hosts) {
     CompletableFuture<Void> done = new CompletableFuture<>();

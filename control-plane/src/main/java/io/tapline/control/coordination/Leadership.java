@@ -155,12 +155,12 @@ public final class Leadership implements AutoCloseable {
     }
   }
 
-  /** Completes when this control plane leads. */
+  /** Returns a future that completes when this control plane leads. */
   public CompletableFuture<Void> led() {
     return led;
   }
 
-  /** Completes when this control plane no longer leads. */
+  /** Returns a future that completes when this control plane no longer leads. */
   public CompletableFuture<Void> lost() {
     return lost;
   }

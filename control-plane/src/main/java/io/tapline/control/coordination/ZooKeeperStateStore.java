@@ -187,8 +187,8 @@ public final class ZooKeeperStateStore implements StateStore {
   }
 
   /**
-   * Returns the key of string hashes that an earlier term stored; stores and returns this one if
-   * there is none.
+   * Returns the key of string hashes that an earlier term stored; stores and returns {@code newKey}
+   * if there is none.
    */
   public HashKey textKey(HashKey newKey) throws IOException {
     try {

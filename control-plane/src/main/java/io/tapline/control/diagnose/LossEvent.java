@@ -9,7 +9,7 @@ import java.util.TreeMap;
 
 /**
  * A lost segment, reconstructed from the segments that were sent just before and just after it and
- * arrived: they passed through the same queue.
+ * did arrive, since they passed through the same queue.
  *
  * @param hop hop of the path at which these segments waited longest
  * @param queued true if there was a real queue at that hop

@@ -9,7 +9,8 @@ import java.util.List;
  * @param queries the queries that measured it
  * @param bursts the latest bursts, in time order
  * @param incomplete true if there may have been more bursts than are reported
- * @param completeSinceNs if incomplete, bursts that ended before this time may be missing; else 0
+ * @param completeSinceNs if incomplete, bursts that ended before this time may be missing;
+ *     otherwise 0
  * @param verdict the finding, as sentences
  */
 public record QueueReport(

@@ -105,8 +105,8 @@ public final class DrillException extends Exception {
   }
 
   /**
-   * Returns the reason why a node can't be reached. A node with which the TLS handshake fails is up
-   * nevertheless.
+   * Returns the reason why a node can't be reached. If the TLS handshake with a node fails, the
+   * node is nevertheless up.
    */
   private static String unreachable(Status status) {
     List<Throwable> causes = new ArrayList<>();

@@ -19,8 +19,9 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Access to nodes: directly through socket files, else over TLS with a token, a certificate or both
- * if an authority is configured. Without an authority, only addresses of this host are allowed.
+ * Access to nodes: directly through socket files; otherwise over TLS, with a token, a certificate
+ * or both, if an authority is configured. Without an authority, only addresses of this host are
+ * allowed.
  */
 public final class NodeAccess {
   /** Access to nodes of this host only, which require no token. */

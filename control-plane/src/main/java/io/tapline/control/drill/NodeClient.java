@@ -139,8 +139,8 @@ final class NodeClient implements AutoCloseable {
   }
 
   /**
-   * Passes on batches as they arrive, on the connection's thread; a slow consumer causes
-   * backpressure on the node. An exception from the consumer ends the query.
+   * Runs a query. Passes batches to {@code taker} as they arrive, on the connection's thread; a
+   * slow consumer causes backpressure on the node. An exception from the consumer ends the query.
    */
   ListenableFuture<Void> query(QueryRequest request, Duration timeout, Consumer<RowBatch> taker) {
     SettableFuture<Void> done = SettableFuture.create();

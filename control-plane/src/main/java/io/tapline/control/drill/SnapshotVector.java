@@ -4,7 +4,7 @@ import io.tapline.schema.rpc.Tails;
 import java.util.Map;
 
 /**
- * The state of several nodes at once: it contains no effect without its cause.
+ * A consistent state of several nodes: if it contains an effect, it also contains the cause.
  *
  * @param tails tails by node, in the order of the nodes
  * @param missing nodes that could not be frozen, with the reason

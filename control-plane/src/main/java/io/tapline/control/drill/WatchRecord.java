@@ -15,7 +15,7 @@ import java.util.Map;
  * @param reason user-facing reason why it ended; empty while it is active
  * @param query query that evaluates it in a monitor; empty if none does
  * @param trigger number of its trigger in that query
- * @param coverage coverage by each node that has evaluated the watch, by the node's name
+ * @param coverage coverage by each node that has evaluated the watch, keyed by the node's name
  */
 public record WatchRecord(
     String id,

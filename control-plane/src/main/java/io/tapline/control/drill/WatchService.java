@@ -160,7 +160,7 @@ public final class WatchService implements AutoCloseable {
       return finding.alert();
     }
 
-    /** Returns true if an earlier server may have reported the alert or another of its event. */
+    /** Returns true if an earlier server may have reported it or another alert of its event. */
     public boolean replayed() {
       return finding.replayed();
     }

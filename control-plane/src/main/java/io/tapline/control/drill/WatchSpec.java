@@ -14,7 +14,8 @@ import java.util.regex.Pattern;
 /**
  * An aggregate that nodes maintain, with a condition for alerts: Confluo's control programs.
  *
- * @param filter selects headers; its scope is the owner's: the watch is on no host outside it
+ * @param filter selects headers; its scope is the owner's, and the watch is on no host outside that
+ *     scope
  * @param aggregate aggregate over these headers
  * @param when alert condition on the aggregate ("SUM > 1MB"); empty for none
  * @param windowNs event-time window over which the condition's aggregate is computed
@@ -120,7 +121,7 @@ public record WatchSpec(
   }
 
   /**
-   * Validates the parts that need no node.
+   * Validates everything that can be checked without a node.
    *
    * @throws DrillException if something is invalid
    */

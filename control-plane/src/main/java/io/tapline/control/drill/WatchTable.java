@@ -20,9 +20,10 @@ import org.slf4j.LoggerFactory;
 final class WatchTable {
   private static final Logger LOG = LoggerFactory.getLogger(WatchTable.class);
 
-  /** Maximum number of active watches on nodes, and in monitors. */
+  /** Maximum number of active watches on nodes. */
   private static final int MAX_ON_NODES = 100;
 
+  /** Maximum number of active watches in monitors. */
   private static final int MAX_IN_MONITORS = 16_384;
 
   /** Maximum number of ended watches that are remembered. */

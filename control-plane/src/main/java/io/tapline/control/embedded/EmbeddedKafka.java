@@ -41,7 +41,7 @@ public final class EmbeddedKafka implements AutoCloseable {
   /** Kafka's minimum segment size. */
   private static final int METADATA_BYTES = 8 << 20;
 
-  /** Time for the broker to get its producer IDs, which takes about 10 ms. */
+  /** Time to wait for the broker to get its producer IDs, which takes about 10 ms. */
   private static final long FIRST_PRODUCER_MS = 1000;
 
   private final KafkaRaftServer server;

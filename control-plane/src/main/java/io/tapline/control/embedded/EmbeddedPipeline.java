@@ -280,7 +280,9 @@ public final class EmbeddedPipeline implements AutoCloseable {
     return queries;
   }
 
-  /** Completes with the reason if a failure requires a restart of the process. */
+  /**
+   * Returns a future that completes with the reason if a failure requires a restart of the process.
+   */
   public CompletableFuture<String> failure() {
     return failure;
   }

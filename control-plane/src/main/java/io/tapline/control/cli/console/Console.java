@@ -33,7 +33,7 @@ public final class Console implements Terminal {
   /**
    * Creates a console.
    *
-   * @param outColumns width of the terminal if standard output is one, else 0
+   * @param outColumns width of the terminal; 0 if standard output is not a terminal
    */
   public Console(OutputStream out, OutputStream err, int outColumns, boolean errIsTerminal) {
     this(out, err, outColumns, errIsTerminal, false);
@@ -165,7 +165,7 @@ public final class Console implements Terminal {
     err.println("tapline: " + ReadableText.ofLines(message));
   }
 
-  /** Prints an error whose text names its origin. */
+  /** Prints the text of an error unchanged, without the program's name in front of it. */
   public void errorText(String text) {
     progress.clear();
     err.print(ReadableText.ofLines(text));

@@ -35,7 +35,7 @@ public final class DiagnoseCommand implements Runnable {
     report.path("verdict").forEach(sentence -> console.line(sentence.asText()));
   }
 
-  /** Prints which nodes did not take part. */
+  /** Prints the nodes that are missing from the report, and whether it lacks headers. */
   static void notes(Console console, JsonNode report) {
     report
         .path("missing")

@@ -62,7 +62,7 @@ public final class AgentOptions {
    * Throws a usage error if other hosts could get leases without a token or a certificate, or if
    * lease messages could be read in transit.
    *
-   * @param option HOST:PORT, in the user's spelling
+   * @param option HOST:PORT, as the user wrote it
    */
   public void check(ClearOptions clear, String option) {
     if (certificate == null || tokens == null && clients == null) {

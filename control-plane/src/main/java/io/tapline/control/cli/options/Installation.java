@@ -75,7 +75,7 @@ public record Installation(Path home, Path prefix, List<Path> plugins) {
     return required(agent());
   }
 
-  /** Returns the catalogue of parsers, which describe themselves. */
+  /** Returns the parsed form of {@link #catalogueJson}. */
   public Catalogue catalogue() {
     try {
       return Catalogue.fromJson(catalogueJson());
@@ -101,7 +101,7 @@ public record Installation(Path home, Path prefix, List<Path> plugins) {
     }
   }
 
-  /** Returns the catalogue that the monitor wrote at build time. */
+  /** Returns the file with the catalogue that the monitor wrote at build time. */
   public Path catalogueFile() {
     return required(prefix.resolve("share/tapline/parsers.json"));
   }

@@ -21,7 +21,7 @@ public final class Moment {
   /**
    * Parses a time; returns nanoseconds since the epoch.
    *
-   * @param option option of the value
+   * @param option option that takes the value, for errors
    */
   public static long nanoseconds(String option, String text, Instant now) {
     Matcher ago = AGO.matcher(text);
@@ -40,7 +40,7 @@ public final class Moment {
   /**
    * Parses a duration; returns nanoseconds.
    *
-   * @param option option of the value
+   * @param option option that takes the value, for errors
    */
   public static long duration(String option, String text) {
     Matcher matcher = AGO.matcher(text);

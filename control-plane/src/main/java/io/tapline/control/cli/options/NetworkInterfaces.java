@@ -7,8 +7,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * The host's network interfaces in the kernel's list: Java's list lacks those without an address,
- * such as most ports that receive mirrored packets.
+ * The host's network interfaces, from the kernel's list: Java's list lacks interfaces without an
+ * address, such as most ports that receive mirrored packets.
  */
 public final class NetworkInterfaces {
   private static final Path LIST = Path.of("/proc/self/net/dev");

@@ -5,8 +5,8 @@ import io.tapline.control.query.WindowResult;
 import java.util.TreeMap;
 
 /**
- * Prints windows as they arrive: rows as JSON lines, or one table per window. If a window is the
- * whole query, only its last snapshot is a result, which is printed at the end.
+ * Prints windows as they arrive: rows as JSON lines, or one table per window. If a window spans the
+ * whole query, only its last snapshot is a result; it is printed at the end.
  */
 public final class WindowPrinter {
   private final Console console;

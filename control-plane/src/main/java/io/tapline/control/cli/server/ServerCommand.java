@@ -194,7 +194,7 @@ public final class ServerCommand implements Callable<Integer> {
   }
 
   /**
-   * Opens the broker to agents' monitors, which reach it at the address at which agents reach this
+   * Lets agents' monitors connect to the embedded broker, at the address at which agents reach this
    * server.
    */
   private void openBroker(InetSocketAddress agents) {
