@@ -2,7 +2,7 @@
 """Compares the CPU time of tapline-monitor over a capture file with that of tcpdump copying the same file to /dev/null.
 
 The two runs alternate (A B A B ...), so that a drift of the machine's speed affects both; the ratio is taken pair by pair.
-The start-up of each program (its run over a capture of one packet) is subtracted.
+The start-up time of each program (measured over a capture of one packet) is subtracted.
 Workloads: the HTTP capture http_zipf (260,001 packets, keep-alive, 1,000 URLs), repeated with later times and different
 addresses until it has MIN_PACKETS, with each parser and with all together. With output null, batches are encoded and then
 discarded. Other parsers are measured on captures of their protocols: --parser NAME --capture FILE, or --own for all of them."""

@@ -38,7 +38,7 @@ def largest_fall(values):
 
 
 class Errors:
-  """Figure 11, and the bounds of all estimates: while the queue fills, and with UDP."""
+  """Figure 11, and the bounds of all estimates, including those while the queue fills and those of UDP flows."""
   title = "Figure 11: errors of rates, relative to the bytes that the sender put on its link in the same time"
 
   def __init__(self, quick, seeds):

@@ -21,7 +21,7 @@ struct Token {
   size_t position = 0;
 };
 
-// Splits the text into tokens, of which the last is a kEnd. The tokens are views into `text`.
+// Splits the text into tokens; the last one is a kEnd. The tokens are views into `text`.
 std::vector<Token> tokens(std::string_view text);
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }

@@ -27,9 +27,10 @@ public final class LocalPeer {
 
   private static final int IPV6_BYTES = 16;
 
-  /** Columns of the tables. */
+  /** Index of the column with the socket's user. */
   private static final int USER = 7;
 
+  /** Index of the column with the socket's inode, which is 0 after the socket is closed. */
   private static final int INODE = 9;
 
   private LocalPeer() {}

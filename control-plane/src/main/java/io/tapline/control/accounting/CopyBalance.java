@@ -13,8 +13,8 @@ import java.util.Optional;
  * its monitor.
  *
  * <pre>
- * switches   ──a───────b──────────────▶  copied, read at a time, as of the switch's last count
- * monitor    ──────────────c──────────▶  received until a time, all that arrived
+ * switches   ──a───────b──────────────▶  copied(b): the counters, as last updated before b
+ * monitor    ──────────────c──────────▶  received(c): all packets that arrived before c
  *
  *            lost ≥ copied(b) − received(c),   c ≥ b + 2 s
  * </pre>

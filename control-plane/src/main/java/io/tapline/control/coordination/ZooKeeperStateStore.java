@@ -181,7 +181,7 @@ public final class ZooKeeperStateStore implements StateStore {
     return children(AGENTS);
   }
 
-  /** Stores that a host's agent has had a lease. */
+  /** Records that a host's agent has had a lease. */
   public void addAgent(String name) throws IOException {
     put(AGENTS + "/" + name, new byte[0]);
   }

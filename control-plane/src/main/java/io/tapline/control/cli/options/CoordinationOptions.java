@@ -12,7 +12,7 @@ import java.util.Optional;
 import javax.security.auth.x500.X500Principal;
 import picocli.CommandLine.Option;
 
-/** Options for one of several control planes, of which one leads. */
+/** Options for a control plane that runs alongside others, one of which leads. */
 public final class CoordinationOptions {
   @Option(
       names = "--zookeeper",
