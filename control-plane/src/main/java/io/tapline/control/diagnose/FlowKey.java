@@ -5,7 +5,7 @@ import java.util.List;
 
 /** One direction of a TCP connection over IPv4. */
 public record FlowKey(String srcIp, int srcPort, String dstIp, int dstPort) {
-  /** Fields of a row, in the order of {@link #of(List)}. */
+  /** Fields that identify a flow, in the order that {@link #of(List)} expects. */
   static final List<String> FIELDS = List.of("src_ip", "src_port", "dst_ip", "dst_port");
 
   /**

@@ -4,10 +4,10 @@ import java.util.List;
 import java.util.TreeSet;
 
 /**
- * Detects events at regular intervals from the mean and standard deviation of the differences
- * between time buckets (Confluo, Figure 2).
+ * Detects events at regular intervals, from the mean and standard deviation of the intervals
+ * between episodes (Confluo, Figure 2).
  *
- * @param episodes number of buckets with events, adjacent ones merged
+ * @param episodes number of episodes; events at most 10 ms apart belong to the same episode
  */
 public record Periodicity(int episodes, double meanNs, double deviationNs) {
   private static final long BUCKET_NS = 10_000_000;

@@ -35,7 +35,7 @@ record Segment(
         longs(row.path("hop_ns"), path.size()));
   }
 
-  /** Pads a list, which ends with its last nonzero number. */
+  /** Restores the zeros that nodes omit after a list's last nonzero number. */
   private static List<Long> longs(JsonNode list, int size) {
     List<Long> longs = new ArrayList<>();
     for (int i = 0; i < size; i++) {

@@ -54,12 +54,12 @@ public final class AlertBenchmark implements AutoCloseable {
 
           @Override
           public void onError(Throwable error) {
-            // The result counts missing alerts.
+            // Missing alerts show in the number of latencies.
           }
 
           @Override
           public void onCompleted() {
-            // Missing alerts are also visible in the count.
+            // Missing alerts show in the number of latencies.
           }
         });
     Thread.sleep(duration.toMillis());

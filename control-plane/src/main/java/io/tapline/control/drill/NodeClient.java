@@ -103,7 +103,7 @@ final class NodeClient implements AutoCloseable {
     return snapshots.send(SnapshotCommand.newBuilder().setUnfreeze(unfreeze).build());
   }
 
-  /** Abandons both snapshot commands after a response timed out; neither will be answered. */
+  /** Ends the stream of snapshot commands after a response timed out; pending commands fail. */
   void abandonSnapshot() {
     snapshots.close();
   }

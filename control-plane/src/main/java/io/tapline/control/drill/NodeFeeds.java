@@ -86,7 +86,7 @@ final class NodeFeeds {
     return cursor != null && isAttached(node) ? cursor.incarnation() : 0;
   }
 
-  /** Attaches to a node, until the connection to it is lost. */
+  /** Attaches to a node, and again after each failure until the node is marked as dead. */
   void attach(NodeClient node) {
     if (node.isLost()) {
       return;

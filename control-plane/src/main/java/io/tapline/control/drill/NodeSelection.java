@@ -74,8 +74,8 @@ final class NodeSelection {
   }
 
   /**
-   * Returns the nodes that a caller with this scope may know: those whose hosts have an address
-   * within the scope, and those whose addresses are unknown.
+   * Returns the nodes that a caller with this scope may know about: those whose hosts have an
+   * address within the scope, and those whose addresses are unknown.
    */
   Map<String, NodeClient> within(Scope scope, Map<String, NodeClient> nodes) {
     if (scope.isEverything()) {

@@ -36,8 +36,8 @@ final class NodeTable implements AutoCloseable {
   /**
    * Adds the node of an agent.
    *
-   * @return null if nothing changes: the node exists and is not lost, or a configured node has that
-   *     name
+   * @return null if nothing changes: the node is known with this address and not lost, or a
+   *     configured node has that name
    */
   NodeClient join(NodeAddress address) {
     return join(address, configured);

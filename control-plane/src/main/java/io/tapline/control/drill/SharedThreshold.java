@@ -8,8 +8,8 @@ import java.util.regex.Pattern;
 
 /**
  * A threshold on the sum over all nodes, split among them as in Trumpet: if the sum over n nodes
- * exceeds it, at least one node exceeds an n-th of it. Only nodes above their share report; the
- * other nodes are then queried.
+ * exceeds it, at least one node exceeds 1/n of it. Only nodes above their share report; the other
+ * nodes are then queried.
  *
  * @param output COUNT or SUM, which are additive and never shrink while a window fills
  * @param orEqual true if a sum equal to the threshold meets the condition

@@ -23,8 +23,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Watches on the hosts' nodes: this service installs the watches of its table on each node when
- * they are added and whenever the node reconnects, and keeps the nodes' alerts. Thread-safe.
+ * Watches on the hosts' nodes and in monitors. Installs watches on each node when they are added
+ * and whenever the node reconnects, and keeps the alerts of nodes and monitors. Thread-safe.
  *
  * <p>On nodes, a watch is named watch_N. A node's watches that this service does not know were
  * removed while the node was disconnected; once it reconnects, they are removed from the node, too.
@@ -119,7 +119,7 @@ public final class WatchService implements AutoCloseable {
   }
 
   /**
-   * An alert of one node, or of several nodes together.
+   * An alert of one node or monitor, or of several nodes together.
    *
    * @param id the alert's ID, which stays the same when the server restarts
    * @param replayed true if an earlier server may have reported it, or, for several nodes together,
@@ -128,12 +128,12 @@ public final class WatchService implements AutoCloseable {
   record Finding(String id, NodeAlert alert, boolean replayed) {}
 
   /**
-   * An alert of a node.
+   * An alert as kept for its owner.
    *
    * @param number increases by one with each alert
    * @param owner owner of the watch
    * @param ownNumber increases by one with each of the owner's alerts
-   * @param node name of the node; for an alert of several nodes together, all of their names
+   * @param node name of the node or monitor; for several nodes together, all of their names
    * @param receivedNs time of arrival here, since the epoch
    * @param parts for an alert of several nodes together, each node's share; empty otherwise
    * @param missing for such an alert, nodes that did not report their share

@@ -38,7 +38,7 @@ public final class EmbeddedKafka implements AutoCloseable {
   private static final int NODE = 1;
   private static final int ATTEMPTS = 3;
 
-  /** Kafka's minimum segment size. */
+  /** Size limit of the metadata log: Kafka's minimum segment size. */
   private static final int METADATA_BYTES = 8 << 20;
 
   /** Time to wait for the broker to get its producer IDs, which takes about 10 ms. */

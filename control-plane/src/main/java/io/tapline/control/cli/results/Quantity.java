@@ -19,12 +19,12 @@ record Quantity(String unit, double divisor) {
   private static final List<Quantity> BYTES =
       List.of(new Quantity("GB", 1e9), new Quantity("MB", 1e6), new Quantity("kB", 1e3));
 
-  /** Minimum value that the largest number must have in a unit for the unit to be used. */
+  /** Minimum of the largest number, in a unit of bytes, for the unit to be used. */
   private static final double ENOUGH = 10;
 
   /**
-   * Minimum value for the unit s, which is used only for long times: people compare response times
-   * in ms.
+   * Minimum of the largest number for the unit s, which is used only for long times: people compare
+   * response times in ms.
    */
   private static final double ENOUGH_SECONDS = 100;
 
