@@ -31,7 +31,8 @@ public final class QueryFollower {
   /**
    * Passes every window to the consumer until the query has ended.
    *
-   * @throws CommandException if the query failed, or the server stays unreachable
+   * @throws CommandException if the query failed, the server can't be reached, or streams end early
+   *     repeatedly
    */
   public void untilEnd(Consumer<WindowResult> windows) throws InterruptedException {
     untilEnd(windows, reports -> {});

@@ -48,7 +48,7 @@ public final class AgentOptions {
   /**
    * Returns the time that the registry and its agents wait for each other.
    *
-   * @throws UsageException if the option is not a duration, or is shorter than a lease
+   * @throws UsageException if the option is not a duration from 5 s to 24 h
    */
   public Duration grace() {
     Duration value = Duration.ofNanos(Moment.duration("--agents-grace", grace));

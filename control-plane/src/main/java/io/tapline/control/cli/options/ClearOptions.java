@@ -28,7 +28,7 @@ public final class ClearOptions {
     REDIS,
     /** The ZooKeeper servers of --zookeeper. */
     ZOOKEEPER,
-    /** The job managers' REST interface of --flink. */
+    /** The REST interface of the job managers given by --flink. */
     FLINK;
 
     @Override

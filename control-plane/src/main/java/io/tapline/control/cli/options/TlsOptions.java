@@ -26,7 +26,7 @@ public final class TlsOptions {
     REDIS,
     /** The ZooKeeper servers of --zookeeper. */
     ZOOKEEPER,
-    /** The job managers' REST interface of --flink. */
+    /** The REST interface of the job managers given by --flink. */
     FLINK;
 
     @Override
@@ -118,7 +118,7 @@ public final class TlsOptions {
     }
   }
 
-  /** Returns the files; empty if that connection is unencrypted. */
+  /** Returns the files; empty if the service's connections are unencrypted. */
   public Optional<TlsFiles> of(Service service) {
     return services.contains(service) ? Optional.of(files()) : Optional.empty();
   }
