@@ -2,10 +2,10 @@
 //
 // usage: traffic_generator VDEV [rate=50000] [flows=1000000] [flood=0.2] [churn=0.2] [loss=0.1] [seed=1] [packets=0]
 //
-// Waits for the device's link and sends until SIGTERM or until `packets` are sent. Loses no packets, since it waits for
-// the receiver. Prints its totals every second as a line of JSON on standard output, the last one with "done":true.
-// Then it keeps the device open until standard input ends: when a sender exits, some devices (net_memif) drop packets
-// that the receiver has not read.
+// Waits for the device's link and sends until SIGTERM or until `packets` are sent. Apart from the mixture's `loss`, no
+// packets are lost, since it waits for the receiver. Prints its totals every second as a line of JSON on standard
+// output, the last one with "done":true. Then it keeps the device open until standard input ends: when a sender exits,
+// some devices (net_memif) drop packets that the receiver has not read.
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>

@@ -77,7 +77,7 @@ class Sender {
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
 
-  // Returns the number of datagrams sent.
+  // Sends evenly spaced datagrams for this time. Returns the number sent.
   uint64_t send(double per_second, double seconds) {
     const int64_t begin_ns = monotonic_ns();
     const auto all = static_cast<uint64_t>(per_second * seconds);

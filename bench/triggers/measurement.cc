@@ -120,7 +120,8 @@ ordered_json Measurements::measure(const Case& measured_case) {
 
 ordered_json Measurements::measure_quietly(const Case& measured_case) { return rows_of(measured_case)[1]; }
 
-// Runs a round: two windows' frames, or all frames if there are fewer.
+// Runs a round of at least two windows, 2^18 packets, and all frames (up to 2^20), but of 4096 packets for the linear
+// scan and at most 2^19 packets with --quick.
 void Measurements::run_round(const Case& measured_case, const Workload& workload, Subject* subject) {
   uint64_t packets = std::max<uint64_t>(2 * workload.packets_per_window(), 1 << 18);
   packets = std::max<uint64_t>(packets, std::min<uint64_t>(workload.options().frames, 1 << 20));

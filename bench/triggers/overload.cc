@@ -1,5 +1,5 @@
-// Measures a lane whose queue receives twice as many packets as the lane can process, so packets for which the queue
-// has no room are lost.
+// Measures a lane whose queue receives half and twice as many packets as the lane can process. Packets for which the
+// queue has no room are lost.
 #include <algorithm>
 #include <map>
 
