@@ -25,8 +25,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Tests that every clause and argument of the language affects the results as documented. Compares
- * the rows of a server over a small capture with simple computations over the same tuples, or with
- * the capture's known connections.
+ * the rows that a server computes from a small capture with simple computations over the same
+ * tuples, or with the capture's known connections.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ClausesTest {

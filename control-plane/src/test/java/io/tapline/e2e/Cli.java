@@ -61,7 +61,7 @@ final class Cli {
     return run(Map.of(), arguments);
   }
 
-  /** Runs a command to its end, with additional environment variables. */
+  /** Runs a command until it ends, with additional environment variables. */
   static Result run(Map<String, String> environment, String... arguments) {
     try (Running running = start(environment, arguments)) {
       return running.await(TIMEOUT_SECONDS);

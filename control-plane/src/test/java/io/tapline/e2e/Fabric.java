@@ -337,9 +337,7 @@ final class Fabric implements AutoCloseable {
     return run(List.of("ovs-ofctl", "-O", "OpenFlow14", "show", target)).expectSuccess().stdout();
   }
 
-  /**
-   * Returns the bridges with mirror rules of ours, and the number of packets that each has copied.
-   */
+  /** Returns the number of packets that each bridge with our mirror rules has copied. */
   Map<String, Long> mirroring() throws IOException {
     Map<String, Long> all = new TreeMap<>();
     for (String bridge : switches().keySet()) {

@@ -35,8 +35,8 @@ public final class EmbeddedServices implements AutoCloseable {
   }
 
   /**
-   * Starts the services with a broker that advertises another port to clients on other hosts, from
-   * which a proxy forwards to it, and that sends consumers one or two batches at a time.
+   * Starts the services with a broker behind a proxy. The broker advertises the proxy's port to
+   * clients on other hosts, and sends consumers one or two batches at a time.
    */
   public static EmbeddedServices startOpenBehind(String address, int port) throws IOException {
     return startOpen(address, new EmbeddedKafka.ProxyOptions(port, 4096));

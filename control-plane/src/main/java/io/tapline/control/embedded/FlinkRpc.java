@@ -15,8 +15,8 @@ import org.apache.flink.util.Reference;
 
 /**
  * Flink's RPC system, which has a separate class loader, since its Scala version differs from
- * Kafka's. Flink unpacks its jar of 24 MB at each start; the build has already unpacked it next to
- * the class path.
+ * Kafka's. Flink would unpack the 24 MB jar at each start; the build has already unpacked it next
+ * to the class path.
  */
 final class FlinkRpc {
   private static final String JAR = "../flink-rpc/flink-rpc-akka.jar";
@@ -27,7 +27,7 @@ final class FlinkRpc {
    * Loads the RPC system from the unpacked jar. If there is none, as in unit tests, loads it as
    * Flink does.
    *
-   * @param settings settings that define the folder into which Flink unpacks it
+   * @param settings settings that define the folder into which Flink unpacks the jar
    */
   static Reference<RpcSystem> load(Configuration settings) {
     return Reference.owned(

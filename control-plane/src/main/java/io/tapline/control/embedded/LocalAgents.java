@@ -226,7 +226,7 @@ public final class LocalAgents implements AutoCloseable {
     }
   }
 
-  /** Ends the agents in an orderly way: their monitors send their remaining data. */
+  /** Shuts the agents down gracefully: their monitors send their remaining data. */
   @Override
   public void close() {
     List<Process> processes;

@@ -52,9 +52,9 @@ final class FlinkRest {
     }
 
     /**
-     * Returns this response if the job manager was able to decide.
+     * Returns this response if a leading job manager sent it.
      *
-     * @throws IOException if no job manager leads at the moment: a retry may soon succeed
+     * @throws IOException if no job manager is the leader at the moment; a retry may soon succeed
      */
     Answer decided() throws IOException {
       if (status == NO_LEADER) {

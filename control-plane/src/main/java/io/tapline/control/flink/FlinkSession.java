@@ -28,8 +28,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * An existing Flink session cluster, used through its REST interface. The job's jar is uploaded
- * once and deleted at the end. Job IDs are chosen here: a submission whose response was lost can be
- * retried without starting a second job. Thread-safe.
+ * once and deleted at the end. It chooses the job IDs itself, so a submission whose response was
+ * lost can be retried without starting a second job. Thread-safe.
  */
 public final class FlinkSession implements JobCluster {
   private static final Logger LOG = LoggerFactory.getLogger(FlinkSession.class);
@@ -40,7 +40,8 @@ public final class FlinkSession implements JobCluster {
   private static final Duration SUBMIT_TIMEOUT = Duration.ofSeconds(30);
 
   /**
-   * Timeout for a running job. It is longer because the job's state is unknown without a response.
+   * Timeout for resuming a running job. It is longer because the job's state is unknown without a
+   * response.
    */
   private static final Duration RESUME_TIMEOUT = Duration.ofSeconds(120);
 

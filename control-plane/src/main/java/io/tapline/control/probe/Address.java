@@ -14,7 +14,7 @@ public record Address(String host, int port) {
   /**
    * Parses {@code HOST:PORT[,HOST:PORT…]}, an IPv6 address in brackets.
    *
-   * @throws IllegalArgumentException with the invalid part
+   * @throws IllegalArgumentException with a message that quotes the invalid part
    */
   public static List<Address> list(String text) {
     return Stream.of(text.split(",", -1)).map(String::strip).map(Address::parse).toList();

@@ -22,7 +22,7 @@ import javax.net.ssl.SSLSocketFactory;
 final class Connection implements AutoCloseable {
   private static final int SHOWN_CHARACTERS = 40;
 
-  /** The JDK's messages if a server answers a handshake without TLS, or closes the connection. */
+  /** Matches the JDK's messages if a server answers a handshake in plain text or disconnects. */
   private static final Pattern PLAIN =
       Pattern.compile("recognized SSL message|terminated the handshake");
 
@@ -78,7 +78,7 @@ final class Connection implements AutoCloseable {
   /**
    * Connects with TLS.
    *
-   * @throws Fault also if the handshake fails, with a remedy
+   * @throws Fault if the connection or the handshake fails; the message suggests a remedy
    */
   static Connection open(Address address, TlsFiles tls, Deadline deadline) throws Fault {
     SSLSocketFactory sockets;
@@ -144,8 +144,8 @@ final class Connection implements AutoCloseable {
   }
 
   /**
-   * Reads a line without its line break; less if the connection ends earlier, or the line is too
-   * long.
+   * Reads a line and returns it without its line break, truncated if the connection ends earlier or
+   * the line is too long.
    */
   String line() throws IOException {
     StringBuilder line = new StringBuilder();

@@ -65,7 +65,7 @@ final class KafkaProtocolCheck implements ProtocolCheck {
     }
   }
 
-  /** Encodes a request, whose key is also the correlation ID. */
+  /** Encodes a request, with its API key as the correlation ID, too. */
   private static byte[] request(short key, short version, byte[] body) {
     int size = HEADER_BYTES + body.length;
     return ByteBuffer.allocate(Integer.BYTES + size)

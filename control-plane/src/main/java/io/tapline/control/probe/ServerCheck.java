@@ -16,8 +16,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Rejects servers that can't be used, with the reason and within three seconds: all are checked in
- * parallel. One usable broker of several is sufficient.
+ * Rejects servers that can't be used and reports the reasons. Takes at most three seconds, since
+ * all servers are checked in parallel. One usable broker of several is sufficient.
  */
 public final class ServerCheck {
   private static final Duration TIMEOUT = Duration.ofMillis(2_200);

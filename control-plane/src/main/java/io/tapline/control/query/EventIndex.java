@@ -22,7 +22,9 @@ final class EventIndex {
   /** Maximum number of pages that a search reads; if more match, it skips the earliest. */
   static final int MAX_PAGES_READ = 64;
 
-  /** Maximum number of pages in the index; a log that Redis limits has fewer. */
+  /**
+   * Maximum number of pages in the index; a log within the limits of {@link EventLog} has fewer.
+   */
   private static final int MAX_PAGES = 2048;
 
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -78,7 +80,8 @@ final class EventIndex {
   }
 
   /**
-   * Passes the latest events that overlap a time span, in log order. May also pass other events.
+   * Passes the latest events that overlap a time span to the sink, in log order. May also pass
+   * other events.
    *
    * @return the time from which the events are complete: those that ended earlier may be missing; 0
    *     if none are missing

@@ -42,7 +42,7 @@ final class Query {
   private final QueryMonitors monitors;
   private final CompletableFuture<Void> end = new CompletableFuture<>();
 
-  /** Completes exceptionally when an event outside the query makes it pointless. */
+  /** Completes exceptionally when something that the query depends on has failed. */
   private final CompletableFuture<Void> aborted = new CompletableFuture<>();
 
   private volatile QueryInfo info;
@@ -243,7 +243,7 @@ final class Query {
     environment.store().add(info, plan);
   }
 
-  /** Writes the query as an earlier control plane recorded it. */
+  /** Writes the query to Redis as an earlier control plane recorded it. */
   synchronized void rewriteAs(QueryInfo knownInfo) {
     info = knownInfo;
     unwritten = true;
@@ -253,7 +253,7 @@ final class Query {
   }
 
   /**
-   * Runs the query to its end.
+   * Runs the query until it ends.
    *
    * @return FINISHED, or STOPPED if {@link #stop} was called
    */

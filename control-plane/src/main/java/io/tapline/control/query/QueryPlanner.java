@@ -375,7 +375,7 @@ public final class QueryPlanner {
             tenant, ID_TIME.format(Instant.now()), ThreadLocalRandom.current().nextInt(1 << 24));
   }
 
-  /** Returns the plan as it would be if switches mirrored. */
+  /** Returns the plan as it would be if switches mirrored its packets. */
   private static Plan asIfMirrored(Plan plan, NetworkPlan network) {
     return plan.toBuilder()
         .clearMonitors()

@@ -54,8 +54,8 @@ public final class QueryResults {
   }
 
   /**
-   * Returns the latest window of each processor that has one among the last {@link #RECENT}:
-   * windows of different processors that end together are adjacent.
+   * Returns the latest window of each processor that has one among the last {@link #RECENT}.
+   * Windows of different processors that end together are adjacent.
    */
   public List<WindowResult> latestWindows(String id) {
     Map<Integer, WindowResult> latest = new TreeMap<>();

@@ -314,7 +314,7 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
-  /** Completes a query's end. Later, the store may be closed: {@link #close} waits for it. */
+  /** Completes a query's end. {@link #close} waits for this before the store is closed. */
   private void end(Query query) {
     boolean wasWritten = awaitWritten(query);
     try {

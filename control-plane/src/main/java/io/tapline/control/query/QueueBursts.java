@@ -113,8 +113,8 @@ public final class QueueBursts {
   }
 
   /**
-   * Passes the events of a query's latest bursts, each with its queue, in log order. May also pass
-   * other events of the log.
+   * Passes the events of a query's latest bursts to the sink, each with its queue, in log order.
+   * May also pass other events of the log.
    *
    * @param toNs 0 for no end
    * @return the time from which the bursts between the two times are complete: those that ended

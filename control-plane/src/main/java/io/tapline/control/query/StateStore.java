@@ -13,7 +13,7 @@ public interface StateStore extends AutoCloseable {
   /**
    * Stores a record in place of the query's previous one.
    *
-   * @throws IOException if it can't be stored, or another control plane leads
+   * @throws IOException if it can't be stored, or another control plane is the leader
    */
   void put(QueryRecord query) throws IOException;
 

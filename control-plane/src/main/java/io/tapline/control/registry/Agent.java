@@ -84,7 +84,7 @@ final class Agent {
     return stream == null && assigned.isEmpty();
   }
 
-  /** Returns true if this agent has a lease and is a later start than another of its name. */
+  /** Returns true if this agent has a lease and was started later than another of its name. */
   boolean outlives(AgentHello newHello) {
     return stream != null
         && Long.compareUnsigned(newHello.getIncarnation(), hello.getIncarnation()) < 0;
@@ -431,7 +431,7 @@ final class Agent {
             });
   }
 
-  /** Forwards events. Any thread may call it: the numbers of events show which ones are new. */
+  /** Forwards events. Any thread may call it, since event numbers show which events are new. */
   void onMessage(EventBatch batch) {
     LongConsumer taken = next -> later.execute(() -> taken(batch, next));
     if (!listener.events(name, batch, taken)) {

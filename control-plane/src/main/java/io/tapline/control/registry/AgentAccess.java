@@ -60,7 +60,7 @@ public final class AgentAccess implements ServerInterceptor {
    * @throws IOException with a user-facing message
    */
   public static AgentAccess tls(TlsFiles tls, Path tokenFile) throws IOException {
-    // Throws if something is wrong with the files.
+    // Throws if the files are invalid.
     tls.context();
     TlsServerCredentials.Builder credentials =
         TlsServerCredentials.newBuilder()

@@ -18,9 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The routes of the switches that one host has taps of, as its monitor knows them. A host that
- * loses its lease drops them before the lease would have expired. Confined to the registry's
- * thread.
+ * The routes of the switches that one host taps, as its monitor knows them. A host that loses its
+ * lease drops them before the lease would have expired. Confined to the registry's thread.
  */
 final class AgentRoutes {
   private static final Logger LOG = LoggerFactory.getLogger(AgentRoutes.class);

@@ -6,8 +6,8 @@ import io.tapline.schema.rpc.QueryAccounting;
 /** Events of one query on one host. Called in order, on the registry's thread. */
 public interface AssignmentEvents {
   /**
-   * Called when the host has restarted or dropped the query: data that the host had not sent yet is
-   * lost. This is the last event, unless the query is assigned again.
+   * Called when the host has restarted, or has dropped the query: unsent data is lost. This is the
+   * last event, unless the query is assigned again.
    */
   void lost(String reason);
 

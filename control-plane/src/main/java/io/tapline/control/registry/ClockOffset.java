@@ -41,7 +41,7 @@ public final class ClockOffset {
 
   /**
    * Adds an exchange; all times are nanoseconds since the epoch, each by the clock of the side that
-   * took it. Ignores an exchange that contradicts itself because a clock was set during it.
+   * took it. Ignores an exchange with inconsistent times, which occur if a clock was set during it.
    */
   void add(long sentNs, long receivedNs, long answeredNs, long heardNs) {
     long wayNs = (heardNs - sentNs) - (answeredNs - receivedNs);

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Forwards requests to the leading control plane if this one does not lead, except those that any
+ * Redirects requests to the leader if this control plane is a follower, except those that any
  * server can answer: reads from the result store, and operators' requests to each server.
  */
 final class Follower {

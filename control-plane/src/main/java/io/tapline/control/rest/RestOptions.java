@@ -10,7 +10,7 @@ import java.util.Optional;
  *
  * @param bind address to bind to
  * @param port TCP port; 0 for any free one, which {@link RestServer#port} then returns
- * @param leader reports which control plane leads
+ * @param leader reports which control plane is the leader
  * @param tokens tokens of the clients; if empty, this process's user and root may do everything
  * @param proxies proxies that are trusted to name their clients
  * @param tls empty for plain HTTP

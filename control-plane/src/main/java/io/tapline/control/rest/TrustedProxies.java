@@ -38,7 +38,7 @@ public record TrustedProxies(List<IpPrefix> networks, List<String> names) {
   /**
    * Parses addresses, networks and names.
    *
-   * @throws IllegalArgumentException with the text that is none of these
+   * @throws IllegalArgumentException with a message that quotes the invalid text
    */
   public static TrustedProxies of(List<String> texts) {
     List<IpPrefix> networks = new ArrayList<>();

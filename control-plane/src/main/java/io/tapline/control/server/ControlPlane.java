@@ -169,8 +169,8 @@ public final class ControlPlane {
   }
 
   /**
-   * Ends the process: another control plane leads, and further actions of this one could only
-   * interfere.
+   * Ends the process: another control plane is the leader, and further actions of this one could
+   * only interfere.
    */
   private static void endAtOnce() {
     System.err.println("tapline: this control plane has lost leadership; restart it as a follower");

@@ -98,7 +98,7 @@ public final class LeaderSession implements Leader, LeaseListener, AutoCloseable
     leads = true;
   }
 
-  /** Returns the keys of the previous leaders: hashes have to remain the same. */
+  /** Returns the keys of the previous leaders, since hashes must remain the same. */
   private HashKeys keptKeys() throws IOException {
     return HashKeys.KNOWN.withTexts(store.textKey(HashKey.random()));
   }

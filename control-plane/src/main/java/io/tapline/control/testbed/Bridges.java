@@ -100,9 +100,9 @@ final class Bridges {
   }
 
   /**
-   * Returns the command words that create the queues of a mirror port. Each may use the whole port
-   * while the other one is empty, so copies are only dropped while the port is busy, as monitors
-   * assume.
+   * Returns the command words that create the queues of a mirror port. Each queue may use the whole
+   * port while the other one is empty, so copies are only dropped while the port is busy, as
+   * monitors assume.
    */
   private static List<String> mirrorQueues(Collector collector) {
     List<String> words = new ArrayList<>();

@@ -11,9 +11,9 @@ import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Finds and ends the testbed's processes: those that its supervisor recorded, by PID and start
- * time. Before the supervisor runs, these are Open vSwitch's processes, by PID file, whose command
- * lines contain the testbed's folder.
+ * Finds and ends the testbed's processes. Identifies those that the supervisor recorded by PID and
+ * start time. Before the supervisor runs, finds Open vSwitch's processes through their PID files;
+ * their command lines must contain the testbed's folder.
  */
 final class OwnProcesses {
   private static final long TIMEOUT_NS = 10_000_000_000L;

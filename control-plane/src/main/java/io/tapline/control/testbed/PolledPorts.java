@@ -64,8 +64,8 @@ final class PolledPorts {
   }
 
   /**
-   * Returns the polled devices. Ports to the collector remain kernel ports, since their rates have
-   * queues; the polling thread sends to them as well.
+   * Returns the polled devices. Ports to the collector remain kernel ports, since they have queues
+   * with rates; the polling thread sends to them as well.
    */
   private List<String> devices() {
     List<String> polled = new ArrayList<>();

@@ -11,7 +11,7 @@ import java.util.Optional;
 
 /**
  * A record of everything that a testbed creates, written in advance: even if {@code up} fails,
- * {@code down} knows what belongs to it.
+ * {@code down} knows what belongs to the testbed.
  *
  * @param queuePackets length of a port's queue; 0 for the default
  * @param memif true if mirror ports are DPDK's

@@ -78,7 +78,7 @@ final class EventFollower implements AutoCloseable {
   }
 
   /**
-   * Attaches to the log once there is one: a query that is starting has no log yet; one that has
+   * Attaches to the log once it exists. A query that is starting has no log yet; a query that has
    * ended no longer gets one.
    */
   private void attach() {

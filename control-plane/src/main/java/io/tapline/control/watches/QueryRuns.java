@@ -38,8 +38,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Runs watches as triggers of this server's queries. Watches of the same owner, scope and window
- * share queries. The events of their triggers are the alerts: they are delivered like all other
- * events, so each arrives once, and a server that takes over reads those that an earlier one has
+ * share queries. Their triggers' events are the alerts. They are delivered like all other events,
+ * so each arrives once, and a server that takes over reads the events that an earlier server
  * logged.
  */
 public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
@@ -316,7 +316,7 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
     worker.shutdownNow();
   }
 
-  /** Logs warnings: a watch has no user at a terminal. */
+  /** Logs warnings, since a watch has no user at a terminal. */
   private static final class WarningLog implements ProgressListener {
     @Override
     public void progress(String stage, double fraction, long packets, long bytes) {}

@@ -73,7 +73,7 @@ final class WatchGroup implements EventFollower.Receiver {
     this.key = key;
   }
 
-  /** Returns true if the query can also evaluate a watch of this key. */
+  /** Returns true if the query can also evaluate a watch with this key. */
   synchronized boolean takes(Key wanted, PacketTrigger trigger) {
     if (!wanted.equals(key) || key.everyNs() > MAX_SHARED_NS && !members.isEmpty()) {
       return false;
@@ -82,7 +82,7 @@ final class WatchGroup implements EventFollower.Receiver {
     return fits && members.size() < MAX_TRIGGERS;
   }
 
-  /** Returns the parts of a trigger that decide with which other triggers it is counted. */
+  /** Returns the parts of a trigger that determine which other triggers it is counted with. */
   private static PacketTrigger kind(PacketTrigger trigger) {
     return PacketTrigger.newBuilder()
         .addAllGroup(trigger.getGroupList())

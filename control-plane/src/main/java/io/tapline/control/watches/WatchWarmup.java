@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Compiles watches that no one has added. The first request is then not delayed by class loading
+ * Compiles watches that no one has added, so that the first request is not delayed by class loading
  * and by the first use of the query grammar, which take more than half a second.
  */
 final class WatchWarmup {

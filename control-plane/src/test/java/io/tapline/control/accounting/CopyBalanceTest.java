@@ -104,7 +104,7 @@ class CopyBalanceTest {
   }
 
   /**
-   * Tests a new flow, in whose counters Open vSwitch includes packets from before its installation.
+   * Tests a new flow. Open vSwitch's counters for it include packets from before its installation.
    */
   @Test
   void packetsOfANewFlowThatASwitchDidNotCopyAreNotLost() {

@@ -196,7 +196,7 @@ class DrillServiceTest {
         .isEqualTo(rows.size());
   }
 
-  /** Tests that only the hosts at both ends are queried if the filter determines these. */
+  /** Tests that only the hosts at both ends are queried if the filter determines them. */
   @Test
   void queriesOnlyHostsThatMayHaveSeenThePackets() throws Exception {
     ObjectNode row = both.headers(all("dst_port == 80")).rows().get(0);

@@ -100,7 +100,7 @@ class LeasedNodesTest {
     }
   }
 
-  /** Tests a threshold on the total of all hosts, of which each host gets a share. */
+  /** Tests a threshold on the total of all hosts, which is divided into shares for the hosts. */
   @Test
   void sharesBecomeSmallerWithEachNode() throws Exception {
     try (DrillService drill = new DrillService(List.of())) {

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class TemporaryFolderTest {
-  /** A number above every process ID of Linux. */
+  /** A number above Linux's maximum process ID. */
   private static final long NO_PROCESS = 1L << 23;
 
   @TempDir Path parent;

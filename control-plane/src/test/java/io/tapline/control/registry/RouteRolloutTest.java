@@ -114,10 +114,7 @@ class RouteRolloutTest extends LiveRegistry {
     assertThat(registry.switches()).isEmpty();
   }
 
-  /**
-   * Tests a lost host, whose monitor evicts its routes when the agent's lease expires, at the
-   * latest.
-   */
+  /** Tests a lost host, whose monitor evicts its routes by the time the agent's lease expires. */
   @Test
   void aLostHostIsAwaitedForTheLengthOfItsLease() throws Exception {
     registry.close();

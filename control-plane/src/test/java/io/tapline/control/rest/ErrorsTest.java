@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests that every wrong request gets a problem document that explains it. */
+/** Tests that every invalid request gets a problem document that explains the error. */
 class ErrorsTest {
   private static final String QUERIES = "/api/v1/queries";
   private static StoredQueries stored;

@@ -22,7 +22,7 @@ class LongQueueLogTest {
   private static final Pattern CALLS = Pattern.compile("cmdstat_xrange:calls=(\\d+)");
   private static final long ENTRIES = 10_000;
 
-  /** The 64 pages that a request may read, and the one that has no further entries. */
+  /** Maximum number of reads per request: 64 pages, and one read that finds no further entries. */
   private static final long MAX_CALLS = 65;
 
   @TempDir static Path folder;

@@ -41,7 +41,7 @@ public final class TestRedis implements AutoCloseable {
   }
 
   /**
-   * Starts a server with users. The file of users is created as in the Docker cluster.
+   * Starts a server with users. The ACL file is created as in the Docker cluster.
    *
    * @param folder receives this file, and {@code redis.password} with the control plane's password
    */

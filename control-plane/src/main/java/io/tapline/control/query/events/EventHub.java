@@ -63,7 +63,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
     logs.putIfAbsent(query, new EventLog(query, resumed));
   }
 
-  /** Waits until all events that have arrived are logged, or for five seconds. */
+  /** Waits until all events that have arrived are logged, for at most five seconds. */
   public void drain() throws InterruptedException {
     CountDownLatch done = new CountDownLatch(1);
     inbox.add(new Work("", null, next -> done.countDown()));

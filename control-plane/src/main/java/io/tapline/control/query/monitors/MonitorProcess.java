@@ -53,7 +53,8 @@ final class MonitorProcess {
    * @param program the monitor program
    * @param plugins plug-ins for it to load
    * @param hashKeyFile file with the hash keys, which must not appear on the command line
-   * @param login Kafka login, which is also in a file; empty if the monitor does not log in
+   * @param login Kafka login, passed in a file like the hash keys; empty if the monitor does not
+   *     log in
    * @param plan file with the plan of its query
    * @param id the monitor's ID in plans
    */

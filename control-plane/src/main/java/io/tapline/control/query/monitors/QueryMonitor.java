@@ -26,7 +26,7 @@ public interface QueryMonitor {
 
   /**
    * Returns the action to run once switches mirror what the current parts need: it informs their
-   * monitors that all their packets arrive. Does nothing if no switch mirrors.
+   * monitors that all their packets now arrive. Does nothing if no switch mirrors.
    */
   default Runnable onMirrored() {
     return () -> {};

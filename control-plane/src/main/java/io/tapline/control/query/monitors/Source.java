@@ -15,8 +15,8 @@ import java.util.Optional;
  * A query's source of packets.
  *
  * @param files capture files, merged by time; empty for other sources
- * @param taps taps of this host, in addition to the files: either all files or all interfaces;
- *     empty for agents
+ * @param taps taps of this host, read in addition to {@code files}: all of them files, or all of
+ *     them interfaces; empty for agents
  * @param speed replay speed of files: "max", or "1x" for the speed of the capture
  * @param hosts hosts whose agents capture; empty for files and taps
  * @param local true if those agents all capture on the same interface of this host and one of them

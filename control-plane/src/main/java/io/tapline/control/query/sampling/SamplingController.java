@@ -14,9 +14,10 @@ package io.tapline.control.query.sampling;
  * </pre>
  *
  * <p>A job that is delayed by a broker's quota or a checkpoint reads nothing for a while and then a
- * lot: the rate is lowered by recent throughput, and raised by overall throughput. Hence it
- * recovers quickly from a short dip, and rises more slowly near the rate at which the last rise
- * failed. Called once a period. Its only state is its history; not thread-safe.
+ * lot. Therefore the rate is lowered according to recent throughput, but raised according to
+ * overall throughput. Hence it recovers quickly from a short dip, and rises more slowly near the
+ * rate at which the last rise failed. Called once a period. Its only state is its history; not
+ * thread-safe.
  */
 final class SamplingController {
   private static final double MAX_INCREASE = 1.5;

@@ -15,8 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Checks that the services that queries depend on work: queries all of them in parallel and waits
- * briefly. A service that has not answered yet is not queried again until it does. Thread-safe.
+ * Checks that the services that queries depend on work. Checks all of them in parallel and waits
+ * briefly. A service that has not answered yet is not checked again until it does. Thread-safe.
  */
 public final class Readiness implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Readiness.class);
@@ -62,8 +62,8 @@ public final class Readiness implements AutoCloseable {
   }
 
   /**
-   * Returns the faults according to the last responses without waiting, and queries again in the
-   * background; services that have never been queried are missing.
+   * Returns the faults according to the last responses without waiting, and starts new checks in
+   * the background; services that have never been checked are missing.
    */
   public Map<String, String> lastFaults() {
     Map<String, String> faults = new LinkedHashMap<>();

@@ -17,8 +17,8 @@ import org.slf4j.LoggerFactory;
  * Deletes topics: those of ended queries after their retention time, and orphans of crashed
  * servers. Thread-safe.
  *
- * <p>Monitors send heartbeats, so a topic without new records is an orphan: servers need not know
- * each other.
+ * <p>Monitors send heartbeats, so a topic without new records is an orphan. Servers therefore need
+ * not know each other.
  */
 public final class TopicKeeper implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(TopicKeeper.class);
@@ -69,7 +69,7 @@ public final class TopicKeeper implements AutoCloseable {
     }
   }
 
-  /** Allows exactly these monitors to write to one of our topics. */
+  /** Allows exactly these monitors to write to one of this server's topics. */
   public void move(String topic, Set<String> monitors) throws PipelineException {
     topics.rights().move(topic, monitors);
   }

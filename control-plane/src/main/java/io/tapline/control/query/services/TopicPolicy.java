@@ -8,8 +8,8 @@ import java.time.Duration;
  * @param keptAfterEnd retention after a query's end, during which its tuples can be read again
  * @param liveBytes bytes per partition of a query without an end; older records are deleted, and
  *     count as lost if the job had not read them
- * @param orphanAfter time without new records after which another server's topic is deleted: that
- *     server has crashed
+ * @param orphanAfter time without new records after which another server's topic is deleted, since
+ *     that server must have crashed
  */
 public record TopicPolicy(Duration keptAfterEnd, long liveBytes, Duration orphanAfter) {
   private static final long SEGMENT_BYTES = 64L << 20;

@@ -33,9 +33,10 @@ import org.apache.kafka.common.resource.ResourcePatternFilter;
 import org.apache.kafka.common.resource.ResourceType;
 
 /**
- * Kafka ACLs for the topics of queries: a query's monitors write to its topic; its job reads it and
- * writes to the topics of its alerts. Only super users may do anything else. ACLs exist only while
- * their query runs. READ and WRITE imply DESCRIBE; a job needs no consumer group. Thread-safe.
+ * Kafka ACLs for the topics of queries. A query's monitors may write to the query's topic; its job
+ * may read that topic and write to the topics of its alerts. Only super users may do anything else.
+ * ACLs exist only while their query runs. READ and WRITE imply DESCRIBE; a job needs no consumer
+ * group. Thread-safe.
  *
  * <p>Brokers without an authorizer have no ACLs; everything works without them. A query's job and
  * monitors may reach a broker that does not know their ACLs yet; they retry for a moment.
@@ -104,8 +105,8 @@ public final class TopicRights {
   }
 
   /**
-   * Grants the rights even if an earlier control plane may have granted others: revokes those of
-   * monitors that no longer belong to the query.
+   * Grants the rights, and revokes those that an earlier control plane granted to monitors that no
+   * longer belong to the query.
    */
   void regrant(String topic, Users users) throws PipelineException {
     grant(topic, users).await();

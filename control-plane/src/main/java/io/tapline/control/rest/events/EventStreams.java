@@ -36,8 +36,8 @@ public final class EventStreams implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EventStreams.class);
 
   /**
-   * Interval of reads from Redis. Windows end at least a second apart: people don't notice this
-   * delay, and it costs two small reads per query.
+   * Interval of reads from Redis. Windows end at least a second apart, so users don't notice this
+   * delay. Each read costs two small requests per query.
    */
   private static final long POLL_MS = 200;
 

@@ -162,7 +162,7 @@ public final class Access {
     }
   }
 
-  /** Throws if a restricted caller's condition compares anything but its aggregate's outputs. */
+  /** Throws if a restricted caller's condition compares anything but the aggregate's outputs. */
   public static void requireOutputs(Context ctx, String condition) {
     try {
       HeaderFilter.parse(

@@ -10,8 +10,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The position at which a string stops being JSON (RFC 8259) without duplicate names, with the
- * expected and the found token.
+ * The position of the first token that makes a string invalid JSON (RFC 8259) or repeats a name,
+ * with the expected and the found token.
  *
  * @param line line, from 1
  * @param column column, from 1, in code points

@@ -49,8 +49,8 @@ public final class Problems {
   }
 
   /**
-   * Responds to a request that failed with an error of the virtual machine, such as a stack
-   * overflow, in the same way as to other defects.
+   * Responds to a request that failed with an error of the JVM, such as a stack overflow, in the
+   * same way as to other internal errors.
    */
   public static void error(HttpServletResponse response, Error error) {
     LOG.error("a request failed", error);
@@ -96,7 +96,7 @@ public final class Problems {
         .put("code", error.code().name().toLowerCase(Locale.ROOT));
   }
 
-  /** Returns the problem of an exceeded maximum. */
+  /** Returns the problem for an exceeded maximum. */
   public static Problem tooMany(String resource, String detail) {
     return Problem.of(429, "too-many-" + resource, "The server is at its limit", detail)
         .withHeader("Retry-After", RETRY_SECONDS);
@@ -112,7 +112,7 @@ public final class Problems {
         .withHeader("Retry-After", RETRY_SECONDS);
   }
 
-  /** Returns the problem of a request that the router rejects. */
+  /** Returns the problem for a request that the router rejects. */
   private Problem unrouted(Context ctx, HttpResponseException e) {
     if (e.getStatus() != 404 && e.getStatus() != 405) {
       return Problem.of(e.getStatus(), "refused", "The request is rejected", e.getMessage());

@@ -174,7 +174,7 @@ public final class RequestBody {
   }
 
   /**
-   * Returns the problem of a body that exceeds the parser's limits, which JSON itself does not
+   * Returns the problem for a body that exceeds the parser's limits, which JSON itself does not
    * have.
    */
   private static Problem tooMuch() {

@@ -138,7 +138,7 @@ public record Route(
       this.role = Optional.of(method == HandlerType.GET ? Role.VIEWER : Role.ANALYST);
     }
 
-    /** Requires a different role from the default: viewer to read and analyst to change. */
+    /** Requires a role other than the default: viewer for reads, analyst for changes. */
     public Builder needs(Role needed) {
       role = Optional.of(needed);
       return this;

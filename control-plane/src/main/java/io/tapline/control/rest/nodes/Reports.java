@@ -18,7 +18,7 @@ final class Reports {
 
   private Reports() {}
 
-  /** Returns a record, or an object that is JSON already, with members in snake case. */
+  /** Converts a record, or an object that is already JSON, to JSON with members in snake case. */
   static ObjectNode json(Object report) {
     return MAPPER.valueToTree(report);
   }

@@ -111,7 +111,7 @@ public final class QueryRoutes {
     }
   }
 
-  /** Logs warnings: a server has no user at a terminal. */
+  /** Logs warnings, since a server has no user at a terminal. */
   private static final class WarningLog implements ProgressListener {
     @Override
     public void progress(String stage, double fraction, long packets, long bytes) {}

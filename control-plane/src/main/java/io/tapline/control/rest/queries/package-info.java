@@ -1,2 +1,2 @@
-/** Routes of queries, their results, and metrics of both. */
+/** Routes for queries, their results, and metrics of both. */
 package io.tapline.control.rest.queries;

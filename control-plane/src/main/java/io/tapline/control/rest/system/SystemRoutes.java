@@ -17,8 +17,8 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * Routes that any server answers, for operators and tools: health, metrics and the interface's
- * description.
+ * Routes that any server answers, for operators and tools: health, metrics and the OpenAPI
+ * document.
  */
 public final class SystemRoutes {
   private final QueryService queries;

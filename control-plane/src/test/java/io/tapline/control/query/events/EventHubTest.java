@@ -168,7 +168,7 @@ class EventHubTest {
       leading.drain();
       assertThat(acknowledged).hasValue(4);
       take(deposed, batch(2, 3));
-      // The time exceeds the pause before the second attempt.
+      // This exceeds the pause before the second attempt.
       Thread.sleep(1500);
       assertThat(acknowledged).hasValue(4);
       assertThat(deposed.of("q-1").orElseThrow().last()).isEqualTo(1);

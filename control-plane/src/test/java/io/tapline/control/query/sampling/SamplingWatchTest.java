@@ -74,8 +74,8 @@ class SamplingWatchTest {
   }
 
   /**
-   * Tests that the reaction is fast enough to admit only a few seconds of full load, each of which
-   * takes the job 5 s.
+   * Tests that the watch reacts before it has admitted more than a few seconds of full load; the
+   * job takes 5 s to process each of them.
    */
   @Test
   void followsAJobThatSlowsToAFifth() {

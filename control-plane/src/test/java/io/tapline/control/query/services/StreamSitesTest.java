@@ -22,7 +22,7 @@ import org.apache.flink.api.common.JobID;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests the sites of stream processors with a real broker. */
+/** Tests the locations of brokers and task managers, with a real broker. */
 class StreamSitesTest {
   private static final String YAML =
       """
@@ -38,7 +38,7 @@ class StreamSitesTest {
 
   @TempDir Path folder;
 
-  /** Returns the task managers. */
+  /** Provides the task managers. */
   private interface Sites {
     List<TaskManager> get() throws IOException;
   }
