@@ -63,7 +63,7 @@ final class FlinkRest {
       return this;
     }
 
-    /** Returns the first line of Flink's error message. */
+    /** Returns the message of the innermost cause in Flink's error response. */
     String fault() {
       String text = body.path("errors").path(0).asText("status " + status);
       String last = body.path("errors").path(1).asText("");

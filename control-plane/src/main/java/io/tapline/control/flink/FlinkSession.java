@@ -28,8 +28,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * An existing Flink session cluster, used through its REST interface. The job's jar is uploaded
- * once and deleted at the end. It chooses the job IDs itself, so a submission whose response was
- * lost can be retried without starting a second job. Thread-safe.
+ * once and deleted at the end. Callers choose the job IDs, so a submission whose response was lost
+ * can be retried without starting a second job. Thread-safe.
  */
 public final class FlinkSession implements JobCluster {
   private static final Logger LOG = LoggerFactory.getLogger(FlinkSession.class);
@@ -138,7 +138,7 @@ public final class FlinkSession implements JobCluster {
     T get() throws IOException;
   }
 
-  /** Retries until the leading job manager has accepted or rejected the job. */
+  /** Retries a request until the leading job manager answers it or the timeout expires. */
   private <T> T retried(Duration timeout, Attempt<T> request) throws IOException {
     long deadline = System.nanoTime() + timeout.toNanos();
     while (true) {

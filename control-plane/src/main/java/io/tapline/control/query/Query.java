@@ -24,8 +24,9 @@ import redis.clients.jedis.exceptions.JedisException;
 
 /**
  * A query from its submission to its last window. It starts its topic, job and monitors in this
- * order; the end propagates from the monitors through the topic to the job. {@link #run} always
- * removes the topic, job, user and monitors, even if it fails.
+ * order, or the monitors before the job if they read captures. The end propagates from the monitors
+ * through the topic to the job. {@link #run} always removes the topic, the job with its Redis user,
+ * and the monitors, even if it fails.
  *
  * <p>Its state only advances. Each state is stored, for the control plane that may have to resume
  * the query, before it is written to Redis. Thread-safe.

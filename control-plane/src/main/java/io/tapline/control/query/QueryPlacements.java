@@ -300,7 +300,7 @@ final class QueryPlacements {
     mirror();
   }
 
-  /** Updates the switches after queries were added. */
+  /** Updates the switches to mirror what queries need now. */
   synchronized void mirror() {
     if (state == null || adapter == null) {
       return;

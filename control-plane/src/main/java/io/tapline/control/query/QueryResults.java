@@ -23,7 +23,7 @@ public final class QueryResults {
 
   private final JedisPool pool;
 
-  /** Reads through the connections of a pool that the caller owns. */
+  /** Creates a reader that uses the connections of a pool that the caller owns. */
   QueryResults(JedisPool pool) {
     this.pool = pool;
   }

@@ -220,7 +220,7 @@ final class Agent {
     }
   }
 
-  /** Sends triggers, except to agents without the command: these test those of the plan. */
+  /** Sends triggers, except to agents that do not know the command and keep the plan's triggers. */
   private void sendTriggers(List<TriggersCommand> commands) {
     if (hello.getChangesTriggers()) {
       commands.forEach(triggers -> send(command().setTriggers(triggers)));
@@ -455,7 +455,7 @@ final class Agent {
         .forEach(assignment -> assignment.events().warning(name + ": " + message));
   }
 
-  /** Ignores copies while the host's clock offset is unknown, since they can't be dated. */
+  /** Reports how many copies arrived by which time, if the host's clock offset is known. */
   private void onCopies(MonitorStatus.Copies copies) {
     ClockOffset.Estimate offset = clock.best();
     if (offset != null) {

@@ -30,7 +30,7 @@ import javax.net.ssl.SSLSession;
  * without TLS, every caller except other users of this host.
  */
 public final class AgentAccess implements ServerInterceptor {
-  /** Access that admits every caller, without TLS. */
+  /** Access without TLS, tokens or certificates; only refuses other users of this host. */
   public static final AgentAccess OPEN =
       new AgentAccess(InsecureServerCredentials.create(), false, List.of());
 

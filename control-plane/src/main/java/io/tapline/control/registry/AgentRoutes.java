@@ -72,7 +72,7 @@ final class AgentRoutes {
     lostAtNs = System.nanoTime();
   }
 
-  /** Sends the host the routes of its switches, once it has a lease. */
+  /** Sets the latest routes; sends the host those of its switches if it has a lease. */
   void set(RouteVersion routes) {
     wanted = routes;
     if (connected && !switches.isEmpty()) {

@@ -26,7 +26,10 @@ import redis.clients.jedis.exceptions.JedisException;
 public final class ReplicaManager implements AutoCloseable {
   private static final double NS_PER_S = 1e9;
 
-  /** Twice the time that nginx may take to notice a change (its timer is 200 ms). */
+  /**
+   * Number of pauses before copies are removed. They last twice as long as nginx may take to notice
+   * a change (its timer is 200 ms).
+   */
   private static final int DRAIN_PAUSES = 5;
 
   private final Pool pool;

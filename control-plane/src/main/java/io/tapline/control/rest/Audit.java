@@ -12,7 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Audit log: one line for each completed request that could change or show something, or was
+ * Audit log: one line for each completed request that could change or show something, or that was
  * refused.
  *
  * <pre>

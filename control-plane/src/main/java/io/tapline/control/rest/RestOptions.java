@@ -64,7 +64,7 @@ public record RestOptions(
         bind, port, leader, Optional.of(knownFile), proxies, tls, names, maxStreams);
   }
 
-  /** Returns these options behind these proxies. */
+  /** Returns these options with these trusted proxies. */
   public RestOptions behind(TrustedProxies trusted) {
     return new RestOptions(bind, port, leader, tokens, trusted, tls, names, maxStreams);
   }

@@ -133,7 +133,7 @@ public final class ControlPlane {
     CompletableFuture<String> fault = new CompletableFuture<>();
     fault.thenRun(stop::countDown);
     try (DrillService drill = settings.drill();
-        // Monitors run under agents, which receive their keys once this control plane leads.
+        // Agents receive the keys for their monitors once this control plane is the leader.
         PipelineSession session = session(HashKeys.KNOWN);
         LeaderSession lead =
             new LeaderSession(

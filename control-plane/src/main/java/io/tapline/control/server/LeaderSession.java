@@ -21,9 +21,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes over when this control plane is elected: starts a term, resumes the stored queries, and
- * only then listens for switches and agents, once it knows which state they must keep. Before that,
- * it accepts neither.
+ * Takes over when this control plane is elected: starts a term, reserves the network's resources
+ * for the stored queries again, listens for switches, resumes the queries, and then listens for
+ * agents. Hence it knows which state switches and agents must keep when they connect.
  */
 public final class LeaderSession implements Leader, LeaseListener, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LeaderSession.class);

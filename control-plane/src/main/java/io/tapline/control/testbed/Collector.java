@@ -14,7 +14,7 @@ public record Collector(int mirrorMbit, int queueUs) {
   /** Default of {@code queueUs}. */
   public static final int QUEUE_US = 300;
 
-  /** Memory for the packets of one tap, of which half is used. */
+  /** Memory for the packets of one tap; half of it is used. */
   static final int MEMORY_MIB = 32;
 
   /** Maximum number of taps per monitor. */

@@ -22,7 +22,7 @@ final class PolledPorts {
   /** Maximum number of DPDK ports in a process (RTE_MAX_ETHPORTS of Debian's packages). */
   static final int MAX_PORTS = 32;
 
-  /** The longest time for which the thread sleeps while nothing arrives, in microseconds. */
+  /** Maximum time that the thread sleeps while nothing arrives, in microseconds. */
   private static final int SLEEP_US = 50;
 
   /**

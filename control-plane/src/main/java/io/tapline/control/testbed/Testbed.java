@@ -17,7 +17,8 @@ import java.util.stream.Stream;
 /**
  * A fat tree on this host: bridges of a dedicated Open vSwitch in the userspace datapath, a
  * namespace for each host, with an agent and a MultiLog node if requested, and a controller. All
- * its files are in one folder below /run; it never changes anything that it has not created.
+ * its files are in one folder below /run. It changes nothing that it has not created, except for
+ * socket buffer sizes, which {@link #down} restores.
  */
 public final class Testbed {
   private static final Path FOLDER = Path.of("/run/tapline-testbed");

@@ -14,7 +14,7 @@ import java.util.Optional;
  * {@code down} knows what belongs to the testbed.
  *
  * @param queuePackets length of a port's queue; 0 for the default
- * @param memif true if mirror ports are DPDK's
+ * @param memif true if mirror ports are DPDK's memif ports
  * @param polled names of the switches whose ports are polled; none in states of earlier versions
  * @param collector null if no namespace collects copies
  * @param devices devices in addition to those in its plan

@@ -95,7 +95,7 @@ final class PacketPool {
     return parts.stream().mapToLong(part -> part.taken).sum() >= limit;
   }
 
-  /** Returns a part's last grant. The part responds with a report when it is resent. */
+  /** Returns a part's last grant. Resending this grant makes the part report. */
   Grant currentGrant(int index) {
     Part part = parts.get(index);
     return new Grant(index, part.returning ? 0 : part.granted, part.version);

@@ -54,8 +54,8 @@ public final class SamplingWatch implements AutoCloseable {
    * Creates a watch that {@link #start} starts.
    *
    * @param maxRate highest rate that the query allows
-   * @param limit receives each new rate, beginning with {@code maxRate}; returns the rate in force,
-   *     which may be lower for a while
+   * @param limit receives the rate at least once, and repeatedly while it is below {@code maxRate};
+   *     returns the rate in force, which may be lower for a while
    */
   public SamplingWatch(String query, double maxRate, Gauge gauge, DoubleUnaryOperator limit) {
     this.gauge = gauge;

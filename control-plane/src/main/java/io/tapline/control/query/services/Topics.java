@@ -94,7 +94,7 @@ public final class Topics implements AutoCloseable {
    *
    * @param live true if its query has no end
    * @param leaders broker that leads each partition; empty if Kafka may choose
-   * @param users users that may write to the topic, and the rights of its reader
+   * @param users users that may write to the topic, and topics that its reader may write alerts to
    */
   public record WantedTopic(
       String topic, int partitions, boolean live, List<Integer> leaders, TopicRights.Users users) {}

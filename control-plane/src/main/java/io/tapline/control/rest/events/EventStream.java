@@ -83,7 +83,7 @@ final class EventStream {
     }
   }
 
-  /** Sends the head of the response, which shows the client that it is connected. */
+  /** Sends the response's headers and a comment, which show the client that it is connected. */
   void begin() throws IOException {
     write(Events.comment("connected"));
   }

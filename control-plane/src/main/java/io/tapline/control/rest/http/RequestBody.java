@@ -14,7 +14,10 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Reads the query from a request's body: JSON {@code {"query": "…"}} or plain text. */
+/**
+ * Reads the bodies of requests: JSON objects, and queries as JSON {@code {"query": "…"}} or plain
+ * text.
+ */
 public final class RequestBody {
   public static final int MAX_BYTES = 128 * 1024;
   public static final String TEXT = "text/plain";
@@ -49,7 +52,8 @@ public final class RequestBody {
   /**
    * Returns the body, a JSON object.
    *
-   * @throws ProblemException 415 if the body is of another type, 400 if it is not an object
+   * @throws ProblemException 415 if the body has another type, 413 if it is too long, 400 if it is
+   *     not an object
    */
   public static JsonNode object(Context ctx) {
     return object(ctx, MAX_BYTES);

@@ -102,7 +102,7 @@ public final class NodeRoutes {
     return agent;
   }
 
-  /** Returns a tap without its unknown names. */
+  /** Returns a tap as JSON; omits unknown names. */
   private static ObjectNode tap(AgentTap tap) {
     ObjectNode json = Json.object();
     json.put("switch", tap.switchName());
