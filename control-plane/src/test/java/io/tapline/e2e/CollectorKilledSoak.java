@@ -30,7 +30,7 @@ class CollectorKilledSoak {
       "PARSE flow_rate(link=50000000, mirror=100000000, vantage=all) FROM * TO * LIMIT 600s SAMPLE *"
           + " PROCESS (group-max: by=bits_per_second, group=dst_port, w=1s)";
 
-  /** Minimum share of a flow of 8 Mb/s, which takes 16 % of a link of 50 Mb/s. */
+  /** Minimum measured share of a flow of 8 Mb/s, which takes 16 % of a link of 50 Mb/s. */
   private static final double MIN_SHARE = 0.1;
 
   private static final double MIN_RATE = 5e6;

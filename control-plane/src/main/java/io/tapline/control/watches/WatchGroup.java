@@ -24,7 +24,7 @@ final class WatchGroup implements EventFollower.Receiver {
   static final int MAX_TRIGGERS = 16_384;
 
   /**
-   * Maximum number of distinct combinations of group and burst among a query's triggers
+   * Maximum number of distinct combinations of group, burst and window among a query's triggers
    * (parsers/trigger/program.h).
    */
   static final int MAX_KINDS = 16;
