@@ -2,7 +2,7 @@
  * Measures how smooth the page is with 20 queries of 10,000 groups each. A real server reads a capture of 10,000
  * connections for all of them at once. A tab shows the list, then one query's page while its windows arrive, then
  * sorts, scrolls and filters each query's page. Reports the page's longest tasks. Asserts that no task takes 100 ms of
- * processor time, and that only the visible groups of 10,000 have rows.
+ * processor time, and that only the visible ones of the 10,000 groups have rows.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

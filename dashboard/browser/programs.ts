@@ -11,7 +11,7 @@ export const CHROMIUM = "/usr/bin/chromium";
 /** Maximum wait for anything in these tests, chosen for a busy machine. */
 export const TIMEOUT_MS = 90_000;
 
-/** Uses the class archive that the end-to-end tests created, if there is one. The archive only speeds up startup. */
+/** The class archive that the end-to-end tests create. It may be missing, since it only speeds up startup. */
 const ARCHIVE = join(ROOT, "control-plane/target/e2e.jsa");
 const JAVA_OPTIONS =
   "-XX:TieredStopAtLevel=1 -Xlog:cds=off -Xlog:cds+dynamic=off" + (existsSync(ARCHIVE) ? ` -XX:SharedArchiveFile=${ARCHIVE}` : "");

@@ -58,7 +58,7 @@ network:
     await until("the web server answers", async () => (await this.load("/ready"), true));
   }
 
-  /** Sends one request on a new connection; resolves once it is answered and closed. */
+  /** Sends a request on a new connection; resolves once the response is complete and the connection is closed. */
   load(path: string): Promise<void> {
     return new Promise((done, failed) => {
       get({ host: this.address, port: PORT, path, agent: false }, (answer) => answer.resume().once("close", () => done())).once("error", failed);

@@ -51,8 +51,8 @@ function known(links: MeasuredLink[]): Map<string, MeasuredLink> {
 }
 
 /**
- * Assigns levels by distance from the hosts: the nodes that no row measures. But if one of these nodes has several
- * neighbours, only uplinks are measured; all of these nodes are then switches and go into the upper row.
+ * Assigns levels by distance from the hosts. Nodes that no row measures are hosts, unless one of them has several
+ * neighbours: then only uplinks are measured, and all of these nodes are switches, which go into the upper row.
  */
 function levelsOf(links: MeasuredLink[]): Map<string, number> {
   const switches = new Set(links.map((link) => link.switch));

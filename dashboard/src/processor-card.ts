@@ -61,7 +61,7 @@ export class ProcessorCard {
     );
   }
 
-  /** Shows whether windows may still arrive, until the first one does. */
+  /** Shows whether a first window may still arrive; has no effect once one has arrived. */
   expect(ended: boolean): void {
     if (this.last !== null) return;
     this.when.classList.toggle("progress", !ended);

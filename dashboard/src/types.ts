@@ -316,7 +316,7 @@ export interface Watch {
   nodes: string[];
   /** Present once the server has ended the watch. */
   reason?: string;
-  /** By node, while the watch is active. */
+  /** The nodes' evaluation states, while the watch is active. */
   evaluation?: WatchEvaluation[];
 }
 

@@ -131,8 +131,8 @@ class HttpRankingTest {
   }
 
   /**
-   * The reference evaluator: counts each window of 10 s that ends at a multiple of the slide from
-   * scratch.
+   * Returns the ranking of a reference evaluator, which counts from scratch each 10 s window that
+   * ends at a multiple of the slide.
    */
   private static List<Rank> ranking(List<Request> requests, long slideNs, int k) {
     TreeMap<Long, Map<String, Long>> windows = new TreeMap<>();

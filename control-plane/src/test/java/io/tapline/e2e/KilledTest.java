@@ -73,7 +73,7 @@ class KilledTest {
     assertThat(processes.stream().filter(KilledTest::runs)).as("processes left behind").isEmpty();
   }
 
-  /** Returns true if the process runs. Ignores unreaped zombies, which hold no resources. */
+  /** Returns true if the process is running. Ignores unreaped zombies, which hold no resources. */
   private static boolean runs(ProcessHandle process) {
     try {
       String status = Files.readString(Path.of("/proc", Long.toString(process.pid()), "stat"));

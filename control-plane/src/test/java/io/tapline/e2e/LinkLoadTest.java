@@ -12,8 +12,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Tests the loads of a tap's link in intervals that a query chooses, by query and by {@code tapline
- * parse}.
+ * Tests the load of a tap's link at intervals that the query chooses, as measured by queries and by
+ * {@code tapline parse}.
  */
 class LinkLoadTest {
   private static final long SECOND_NS = 1_000_000_000L;

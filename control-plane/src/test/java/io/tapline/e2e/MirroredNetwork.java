@@ -349,7 +349,7 @@ final class MirroredNetwork implements AutoCloseable {
     return send(request, "/queries").path("id").asText();
   }
 
-  /** Returns the headers of MultiLog nodes that a JSON request selects. */
+  /** Returns the headers that a JSON request selects from MultiLog nodes. */
   JsonNode drill(String request) throws Exception {
     HttpRequest.BodyPublisher body = HttpRequest.BodyPublishers.ofString(request);
     return send(

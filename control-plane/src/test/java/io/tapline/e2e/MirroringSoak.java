@@ -30,7 +30,7 @@ class MirroringSoak {
     }
   }
 
-  /** Runs as many rounds as MIRRORING_ROUNDS states. */
+  /** Runs MIRRORING_ROUNDS rounds. */
   @Test
   void queriesThatStartAndStopReceiveAllTheirPackets() throws Exception {
     int rounds = Integer.parseInt(System.getenv().getOrDefault("MIRRORING_ROUNDS", "200"));

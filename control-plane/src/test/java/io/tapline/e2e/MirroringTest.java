@@ -31,8 +31,8 @@ class MirroringTest {
   private static final int EACH = 40;
 
   /**
-   * Number of consecutive equal readings after which counters are final; they take longer than a
-   * switch's update interval.
+   * Number of consecutive equal readings after which counters are final; so many readings take
+   * longer than a switch's update interval.
    */
   private static final int MANY_TIMES = 25;
 

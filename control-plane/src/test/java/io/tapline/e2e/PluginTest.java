@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests an out-of-tree parser in the whole pipeline, also when it crashes or hangs during a query.
+ * Tests an out-of-tree parser in the whole pipeline, even if it crashes or hangs during a query.
  * The plug-in is built from {@code parsers/plugin/testing} with the installed header; payloads that
  * begin with CRASH or HANG make it crash or hang.
  */
@@ -193,8 +193,9 @@ class PluginTest {
   }
 
   /**
-   * Returns a pcap file of packets to port 80, all within a second. Packets with a number in {@code
-   * marks} have another payload.
+   * Returns a pcap file of packets to port 80, all within a second.
+   *
+   * @param marks payloads of packets with a special payload, by packet number
    */
   private Path capture(Map<Integer, String> marks) throws IOException {
     ByteBuffer file = ByteBuffer.allocate(PACKETS * 128).order(ByteOrder.LITTLE_ENDIAN);

@@ -41,7 +41,7 @@ class ReroutedPortsTest {
   private static final int CHANGES = number("TAPLINE_REROUTED_CHANGES", 8);
   private static final int PER_SECOND = number("TAPLINE_REROUTED_PACKETS_PER_SECOND", 500);
 
-  /** Number of changes that include one link failure and the link's return. */
+  /** Number of changes per link failure; the failure and the link's return are two of them. */
   private static final int CHANGES_PER_FAILURE = 50;
 
   private static final int FAILS = 5;
@@ -398,7 +398,7 @@ class ReroutedPortsTest {
     }
   }
 
-  /** Checks that the monitor attributes to no port more packets than the port sent. */
+  /** Checks that the monitor attributes no more packets to any port than the port sent. */
   private void compareSums(ForwardedPackets forwarded, String loads) throws Exception {
     Map<String, Double> counted = new TreeMap<>();
     for (JsonNode row : network.server().rows(loads)) {

@@ -137,8 +137,8 @@ final class KafkaProbes {
   }
 
   /**
-   * Writes a record. A record in a tuple topic would change a query's results. So the probe first
-   * asks the broker whether the client may write; only clients that may not then try to.
+   * Writes a record. A record in a tuple topic would change a query's results, so for these topics,
+   * the probe first asks the broker whether the client may write, and writes only if it may not.
    */
   private void write(Map<String, Object> settings, String topic) throws Exception {
     if (topic.startsWith(TUPLES) && operations(settings, topic).contains(AclOperation.WRITE)) {
