@@ -5,9 +5,9 @@ Through the front (TLS, token), it submits a query and expects its mirror rules,
 between containers, and expects each to be counted once. It kills the leading control plane and expects the same query
 to count as many requests again. After the query, its rules must be gone, and a host's MultiLog must have the headers.
 Requests without a token or without TLS must be refused, a team's token must not reach beyond its subnets, and a token
-added at run time must be accepted. Every component, with its secrets, may do at every service what schema/rights.txt
-allows, and nothing else; refusals must be logged; a monitor and a stream job must have no more rights from inside their
-containers ("check.py access" checks only this). Prints the reason and exits with 1 on failure.
+added at run time must be accepted. Every component, with its secrets, must be able to do at every service exactly what
+schema/rights.txt allows; refusals must be logged; a monitor and a stream job must have no more rights from inside their
+containers ("check.py access" checks only these rights). Prints the reason and exits with 1 on failure.
 """
 import json
 import ssl

@@ -3,7 +3,7 @@
 A container that is cut off keeps its interfaces and addresses, and its processes notice only silence: the host's end of
 its veth pair is removed from Docker's bridge. `docker network disconnect` would remove the interface, which programs
 notice immediately, and assign another address afterwards: no network fails like that. A filter inside the container
-would need a program and a capability that it lacks. Only Docker is required: a container in the host's network changes
+would need a program and a capability that the container lacks. Only Docker is required: a container in the host's network changes
 the bridge.
 """
 import concurrent.futures
@@ -121,7 +121,7 @@ class Containers:
 
 
 class Cable:
-    """The host's ends of some containers' interfaces, which it removes from their bridges and reconnects."""
+    """The host's ends of some containers' interfaces. Removes them from their bridges and reconnects them."""
 
     def __init__(self, containers, ids):
         self.image = containers.switch_image()

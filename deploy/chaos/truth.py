@@ -2,19 +2,20 @@
 
 The client numbers its requests, so each URL is requested once, and records when each began and ended by the clock that
 monitors also use. The verdict does not rely on Tapline: each answered request must be counted once, in a window that
-overlaps the time from its start to its end. If it is missing, the completeness of such a window must report losses. The same applies to a request whose response was lost: it is counted later, as partial, when the monitor's timeout expires.
+overlaps the time from its start to its end. If it is missing, the completeness of such a window must report losses. The
+same applies to a request whose response was lost: it is counted later, as partial, when the monitor's timeout expires.
 """
 import collections
 import subprocess
 import threading
 
 SECOND_NS = 1_000_000_000
-# Maximum time between reading the clock and the packet.
+# Maximum time between the client's clock reading and the packet.
 TOLERANCE_S = 0.02
 # URL prefix of the container that generates load independently, whose number of requests is unknown. Rows without a URL
 # are also ignored: a response whose request preceded the start of the capture yields a tuple marked as partial.
 UNNUMBERED = "/shop/"
-# Reasons that cover the whole window instead of a number of packets or tuples.
+# Loss reasons that concern a whole window, not a number of packets or tuples.
 WHOLE_WINDOW = {"monitor_replaced"}
 # The control plane detects this loss seconds after it happens, and reports it even later if the controller was
 # unreachable.

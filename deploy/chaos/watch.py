@@ -11,7 +11,7 @@ from truth import Window
 
 REQUEST_TIMEOUT_S = 6
 READ_ALL_S = 60
-# The query's state is polled in one of this many rounds.
+# The query's state is polled once in this many rounds.
 STATE_EACH = 8
 ENDED = ("failed", "stopped", "finished")
 

@@ -195,7 +195,7 @@ class PluginTest {
   /**
    * Returns a pcap file of packets to port 80, all within a second.
    *
-   * @param marks payloads of packets with a special payload, by packet number
+   * @param marks payloads by packet number; all other packets have the default payload
    */
   private Path capture(Map<Integer, String> marks) throws IOException {
     ByteBuffer file = ByteBuffer.allocate(PACKETS * 128).order(ByteOrder.LITTLE_ENDIAN);
