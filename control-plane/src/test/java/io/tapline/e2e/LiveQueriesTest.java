@@ -150,7 +150,8 @@ class LiveQueriesTest {
   }
 
   /**
-   * Returns the processes that run a program and are children or grandchildren of {@code parent}.
+   * Returns the descendants of {@code parent} that run a program, except those whose own parent
+   * runs it, too.
    */
   private static List<ProcessHandle> children(ProcessHandle parent, String program) {
     return parent
@@ -254,7 +255,7 @@ class LiveQueriesTest {
     expectCounts(next, stop(next), 1);
   }
 
-  /** Waits until a request after this one is counted; returns the first such request. */
+  /** Waits until a request with a higher number is counted; returns the first such number. */
   private int awaitCounted(Watch watch, int laterCount) throws Exception {
     long deadline = System.nanoTime() + RESULT_SECONDS * 1_000_000_000L;
     while (System.nanoTime() < deadline) {

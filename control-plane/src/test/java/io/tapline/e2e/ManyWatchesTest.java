@@ -20,7 +20,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Tests thousands of watches in an interface's monitor, added and replaced by single requests. */
+/** Tests thousands of watches in an interface's monitor, added by a single request. */
 @MakesNetworkDevices
 class ManyWatchesTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(150);

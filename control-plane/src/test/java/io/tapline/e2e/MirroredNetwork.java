@@ -63,7 +63,7 @@ final class MirroredNetwork implements AutoCloseable {
     open.add(fabric);
   }
 
-  /** Skips the test on hosts that can't run a testbed. Otherwise, returns once everything is up. */
+  /** Starts a network with all agents and web servers; skips the test if there is no testbed. */
   static MirroredNetwork up() throws Exception {
     return up(WATCHERS, MirroredNetwork::startServer);
   }

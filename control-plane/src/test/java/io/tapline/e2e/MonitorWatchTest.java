@@ -58,7 +58,7 @@ class MonitorWatchTest {
     return runningQuery();
   }
 
-  /** Sends bursts until the first of them has raised an alert. */
+  /** Sends bursts until there are at least this many alerts; returns all alerts. */
   private List<JsonNode> burst(String address, int alerts) throws Exception {
     Await.until(
         "an alert",

@@ -78,7 +78,7 @@ class PartialCaptureTest {
         .toList();
   }
 
-  /** Returns a row's window, in seconds from {@link #START_MS}, and its value. */
+  /** Returns a row's window in seconds from {@link #START_MS}, its partial mark, and its value. */
   private static String text(JsonNode row) {
     return "%d-%d%s %d"
         .formatted(

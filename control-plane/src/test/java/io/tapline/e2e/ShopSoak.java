@@ -85,7 +85,7 @@ class ShopSoak {
     drawFigures(times, bytes);
   }
 
-  /** Writes the figures to the folder that SHOP_FIGURES names. */
+  /** Writes the figures to the folder that SHOP_FIGURES names, and checks their contents. */
   private void drawFigures(String times, String bytes) throws IOException {
     Path folder = Path.of(System.getenv().getOrDefault("SHOP_FIGURES", logs + "/figures"));
     String hosts = Cli.root().resolve("testbed/three_tier/testbed.yaml").toString();

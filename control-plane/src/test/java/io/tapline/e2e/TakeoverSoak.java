@@ -277,7 +277,7 @@ class TakeoverSoak {
     return now.keySet();
   }
 
-  /** Returns all resources of a query except its results in Redis. */
+  /** Returns the state that queries change, except their results in Redis. */
   private Map<String, String> state() throws Exception {
     Map<String, String> all = new TreeMap<>(network.fabric.rules());
     all.put("hosts with monitors", network.hostsWithMonitors().toString());

@@ -90,7 +90,7 @@ class TestbedTest {
     }
   }
 
-  /** Returns the pairs of hosts that do not reach each other. */
+  /** Returns the addresses that some host does not reach, one per line. */
   private String unreachable() throws IOException {
     List<Cli.Running> pings = new ArrayList<>();
     try (Stream<Path> namespaces = Files.list(Path.of("/run/netns"))) {

@@ -37,7 +37,7 @@ final class Throughput implements AutoCloseable {
   /**
    * One measurement.
    *
-   * @param switchMsPerMb CPU time of ovs-vswitchd per megabyte received
+   * @param switchMsPerMb CPU time of ovs-vswitchd per megabyte sent
    */
   record Rate(double megabits, double switchMsPerMb) {}
 

@@ -82,7 +82,7 @@ class WatchesOutliveServerTest {
     return alerts.stream().map(alert -> alert.path("id").asText()).toList();
   }
 
-  /** Waits until no further alert arrives. */
+  /** Returns the alerts once no further ones arrive. */
   private List<JsonNode> alerts() throws Exception {
     Await.until("alerts come", TIMEOUT, () -> !cli("watch", "alerts").isEmpty());
     List<JsonNode> previousAlerts;

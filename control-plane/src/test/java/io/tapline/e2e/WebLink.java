@@ -156,7 +156,8 @@ final class WebLink implements AutoCloseable {
   }
 
   /**
-   * Sends requests; returns the client's port once all are answered and the connection is closed.
+   * Sends the request with this number on a new connection; returns the client's port once the
+   * response is complete.
    */
   private int sendRequests(int number) throws IOException {
     try (Socket socket = connected()) {
