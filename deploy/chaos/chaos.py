@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Kills, freezes and cuts off the containers of a cluster that is up, in turn and two at once, under known input.
 
-Throughout, one query counts requests by URL and reports completeness, second by second, while clients request numbered pages of each
-web server, one after another. After each fault, the program reports for how long results were missing. At the end, every window is
-compared with the clients' logs: no request may be counted twice or in a wrong second, and the window's completeness must report each
-missing one. Exit code 1 if this is violated, if a component does not recover, or if a query fails.
+Throughout, one query counts requests by URL and reports completeness, second by second, while clients request numbered
+pages of each web server, one after another. After each fault, the program reports for how long results were missing. At
+the end, every window is compared with the clients' logs: no request may be counted twice or in a wrong second, and the
+window's completeness must report each missing request. The exit code is 1 if this is violated, if a component does not
+recover, or if a query fails.
 """
 import argparse
 import os

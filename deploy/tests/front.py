@@ -80,7 +80,7 @@ class Front:
         return (self.folder / "front.log").read_text()
 
     def resident_mib(self):
-        """Returns the resident memory of the master and its workers, in MiB."""
+        """Returns the anonymous resident memory of the master and its workers, in MiB."""
         kib = 0
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         for pid in [self.process.pid, *children]:
