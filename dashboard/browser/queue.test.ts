@@ -11,7 +11,7 @@ const SCREENSHOTS = join(ROOT, process.env.TAPLINE_SCREENSHOTS ?? "build/dashboa
 const CAPTURES = join(ROOT, "parsers/queue_flows/captures");
 const TAPS = ["arrivals", "departures"].flatMap((side) => ["--tap", `s1:2:${side}=${CAPTURES}/queue-${side}.pcap.zst`]);
 
-/** The capture is shorter than the windows of the query that the page submits. */
+/** A query with short windows, since the capture is shorter than a window of the query that the page submits. */
 const QUERY =
   "PARSE queue_depth(every=10ms), queue_flows(delay=0ms, every=10ms) FROM * TO * AT s1:2 SAMPLE * PROCESS " +
   "(top-k: key=(src_ip, src_port, dst_ip, dst_port), by=queued_bytes, k=10, w=10ms, s=10ms), (group-max: group=queue, by=queue_bytes, w=10ms, s=10ms)";

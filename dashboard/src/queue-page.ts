@@ -104,7 +104,7 @@ export class QueuePage implements Page {
     const columns = contents.slots.filter((slot): slot is Column => slot !== null);
     const selected = columns.find(({ endNs }) => endNs === this.selectedNs) ?? deepest(columns);
     const shown = JSON.stringify([sources.map(({ query }) => [query.id, query.state]), source.query.id, contents, selected?.endNs]);
-    // Does not redraw while the user moves through the intervals.
+    // Redraws only after a change, so that a slider that the user is moving is not replaced.
     if (shown === this.shown) return;
     this.shown = shown;
     const redraw = () => this.show(sources, source, contents);
