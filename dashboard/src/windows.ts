@@ -1,6 +1,6 @@
 /** The state of a query's windows, per processor: the rows of the latest window, a history of the leading values, and
- * the latest alerts. The state stays in the worker; the snapshots for the page are small, regardless of the number
- * of groups in a window. */
+ * the latest alerts. The state stays in the worker; the snapshots for the page are small even if a window has many
+ * groups. */
 import { keyText } from "./format";
 import type { Completeness, Distribution, Exemplar, Row, Window } from "./types";
 

@@ -3,8 +3,8 @@
 A container that is cut off keeps its interfaces and addresses, and its processes notice only silence: the host's end of
 its veth pair is removed from Docker's bridge. `docker network disconnect` would remove the interface, which programs
 notice immediately, and assign another address afterwards: no network fails like that. A filter inside the container
-would need a program and a capability that the container lacks. Only Docker is required: a container in the host's network changes
-the bridge.
+would need a program and a capability that the container lacks. Only Docker is required: a container in the host's
+network changes the bridge.
 """
 import concurrent.futures
 import json
