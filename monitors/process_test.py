@@ -84,8 +84,7 @@ class FilesTest(MonitorTest):
         self.assertEqual(set(named), {"few", "short", "all"})
 
     def test_a_trigger_on_packets(self):
-        """The traffic is 1 kB every 10 ms, and 60 kB at 2.6 s: all seconds have the same packets, except for one
-        window."""
+        """The traffic is 1 kB every 10 ms, plus 60 kB at 2.6 s, so only one window exceeds the threshold."""
         times = [i * 0.01 for i in range(300)] + [2.6 + i * 0.0001 for i in range(60)]
         packets = [(1000 + t, tcp_frame(40000, 0x10, 1, b"x" * 946)) for t in sorted(times)]
         when = [{"measure": "BYTES"}, {"constant": 50000}, {"operator": "GREATER"}]
@@ -117,7 +116,8 @@ class HashKeysTest(MonitorTest):
     KEY, OTHER = "00112233445566778899aabbccddeeff", "ffeeddccbbaa99887766554433221100"
 
     def hashed(self, keys, monitor="local-0"):
-        """Returns a connection's flow, and the hash of a string in it, from a monitor with this key file."""
+        """Returns the hashes that a monitor with this key file reports for a connection's flow and for a string in
+        it."""
         request = tcp_frame(40000, flags=0x18, seq=2, payload=b"GET / HTTP/1.1\r\nHost: secret\r\n\r\n")
         packets = self.write("request", pcap([(1000, tcp_frame(40000)), (1001, request)]))
         plan = self.plan("q", parsers=["http_get"], monitors=[{"id": monitor}],

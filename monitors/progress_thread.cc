@@ -65,8 +65,8 @@ std::optional<uint64_t> ProgressThread::counted() const {
   return interfaces_.empty() ? std::nullopt : std::optional(packets);
 }
 
-// Subtracts packets that are not IP, since these are never mirrored. GRO may have merged several packets into a frame,
-// and only the interface's counters have their number.
+// Subtracts packets that are not IP, since these are never mirrored. GRO may have merged several packets into one
+// frame, so only the interface's counters show how many there were.
 void ProgressThread::report_copies() const {
   LaneProgress::Arrived all = lanes_[0]->arrived.get();
   for (const LaneProgress* lane : std::span(lanes_).subspan(1)) {

@@ -7,7 +7,7 @@ while routes change. Needs root and Open vSwitch; skipped otherwise.
 
 The test acts as the controller: it announces a change to the monitor, awaits the confirmation, changes the switch,
 which confirms with a barrier, and sends the monitor the new routes. Each packet is a separate flow, so flow_rate
-reports each packet's port. TAPLINE_ROUTE_PACKETS, TAPLINE_ROUTE_CHANGES and TAPLINE_ROUTE_PACKETS_PER_SECOND are
+reports each packet's port. TAPLINE_ROUTE_PACKETS, TAPLINE_ROUTE_CHANGES and TAPLINE_ROUTE_PACKETS_PER_SECOND default to
 20,000, 5 and 2,000."""
 import collections
 import ctypes

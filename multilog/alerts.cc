@@ -13,8 +13,8 @@ constexpr int64_t kLateNs = 100000;
 
 }  // namespace
 
-// Returns the earliest row time after `time`. Zone maps show which segments may contain such a time. Segments that span
-// `time` are searched, unless they are archived.
+// Returns the earliest row time that is not before `time`. Zone maps show which zones may contain such a time. Zones
+// that begin before `time` are searched row by row; an archived zone of this kind counts as having a row at `time`.
 uint64_t MultiLogImpl::next_time(const Snapshot& snapshot, uint64_t time) const {
   uint64_t next = kAllTime;
   for (const Snapshot::View& view : snapshot.views()) {

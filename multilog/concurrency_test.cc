@@ -1,5 +1,5 @@
-// Runs threads concurrently, for ThreadSanitizer and for the listed outcomes. Rows contain their writer and number, so
-// each reader can verify that it sees a prefix.
+// Runs threads concurrently, so that ThreadSanitizer can find data races, and checks that only the listed outcomes
+// occur. Rows contain their writer and number, so each reader can verify that it sees a prefix.
 #include <gtest/gtest.h>
 
 #include <random>

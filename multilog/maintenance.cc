@@ -47,7 +47,7 @@ Status MultiLogImpl::storage_status() const {
   return storage_status_;
 }
 
-// Returns the number of arenas still available for segments, after those taken and the heap.
+// Returns the number of arenas still available for segments. Heap memory counts as arenas in use.
 size_t MultiLogImpl::free_arenas() const {
   const size_t max = arenas_->max_arenas(), bytes = arenas_->arena_bytes();
   const size_t used = arenas_->taken() + (heap_bytes_.load(std::memory_order_relaxed) + bytes - 1) / bytes;

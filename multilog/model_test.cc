@@ -81,8 +81,7 @@ class Model {
     const std::lock_guard lock(mutex_);
     writers_[writer].resize(rows);
   }
-  // Returns the rows from `first_positions` up to, but excluding, `tails` that satisfy the condition within the time
-  // range.
+  // Returns the snapshot's rows, starting at `first_positions`, that satisfy the condition within the time range.
   std::vector<ModelRow> rows(const Snapshot& snapshot, const Predicate& holds, uint64_t low, uint64_t high,
                              const std::map<uint32_t, uint64_t>& first_positions = {}) {
     const std::lock_guard lock(mutex_);
@@ -165,7 +164,7 @@ class Schedule {
   uint64_t probes() const { return probes_; }
 
  private:
-  // Returns a sum of bytes that sometimes interrupts the writer while the sum is being changed.
+  // Returns a function that sums bytes and sometimes interrupts the writer while the sum is being changed.
   UserFunction probe() {
     UserFunction probe;
     probe.outputs = {"SUM"};

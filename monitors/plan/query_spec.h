@@ -81,7 +81,7 @@ struct QuerySpec {
   std::optional<uint64_t> limit_packets = {};
   // True if more packets may be granted (LiveQueries::credit_query), so the query waits when none are left.
   bool limit_leased = false;
-  // The number of packets that are already taken.
+  // The number of packets that already count against the limit.
   uint64_t limit_spent = 0;
   // The threads that the plan requests.
   ThreadLayout threads = {};

@@ -21,7 +21,7 @@ namespace tapline {
 // Reads the text of such a file. An error names the line.
 Result<RouteTable> read_routes(std::string_view text);
 
-// Publishes the file's routes, which apply to packets of all times. An empty path means that there are none.
+// Publishes the file's routes, which apply to packets with any timestamp. An empty path means that there are none.
 Status load_routes(const std::string& path, RouteFeed* feed);
 
 }  // namespace tapline

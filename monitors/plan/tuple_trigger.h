@@ -15,7 +15,7 @@ struct TupleTrigger {
   // Comparison of the aggregate (left) with a threshold (right).
   enum class Comparison : uint8_t { kAbove, kAtLeast, kBelow, kAtMost };
 
-  // The number of the trigger's processor in the plan, from 0; `trigger` in its events.
+  // The index of the trigger's processor in the plan; the trigger's events report it as `trigger`.
   uint32_t processor = 0;
   std::string parser = {};
   // The fields that form the group, as indices into common_fields() followed by the parser's own; if empty, there is
@@ -28,7 +28,7 @@ struct TupleTrigger {
   // The field whose values kDistinct counts instead, as an index like those in `group`.
   std::optional<uint32_t> distinct_field = {};
   double share = 0;  // kPercentile's share, above 0 and at most 1
-  // The condition on which a tuple has a value; nullopt: every tuple has one.
+  // The condition that a tuple must meet to have a value; nullopt: every tuple has one.
   std::optional<TupleCondition> only = {};
   Aggregate aggregate = Aggregate::kCount;
   Comparison comparison = Comparison::kAbove;

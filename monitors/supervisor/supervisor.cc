@@ -157,7 +157,7 @@ void Supervisor::count_missed() {
   for (const LanePage& lane : page_->lanes) seen += lane.accounting.received;
   const uint64_t arrived = arrivals_.read();
   unseen_ = std::min(unseen_, arrived - std::min(arrived, seen));
-  // This is stored with every sample, since the first worker may crash before the last one.
+  // This is stored with every sample, since the first worker may crash before its last sample.
   if (!page_->restarted()) unseen_at_start_ = unseen_;
   if (--looks_left_ > 0) return;
   page_->missed.store(unseen_ - std::min(unseen_, unseen_at_start_));

@@ -34,7 +34,7 @@ struct SupervisorOptions {
 
 class Supervisor {
  public:
-  // All arguments outlive the supervisor.
+  // All arguments must outlive the supervisor.
   Supervisor(SupervisorOptions options, Reporter* reporter, const std::atomic<bool>* stop);
 
   // Runs `work` in forked processes until it returns in one of them, which the page's phase shows; `work` returns the

@@ -15,8 +15,8 @@ struct ThreadState {
 };
 ThreadState read_thread_state(int process, int thread);
 
-// Detects a call that does not return. A stopped thread (by a signal or a debugger) may take unlimited time; a runnable
-// thread that gets no CPU does not count as hanging either.
+// Detects a call that does not return. A thread that a signal or a debugger has stopped may take unlimited time; a
+// runnable thread that gets no CPU does not count as hanging either.
 class Watchdog {
  public:
   explicit Watchdog(int64_t timeout_ns) : timeout_ns_(timeout_ns) {}

@@ -97,8 +97,8 @@ class Broker:
 
 
 class AuthorizingBroker(Broker):
-    """A broker that also has a listener at which clients log in (PLAIN), and an authorizer: `writer` may do anything,
-    other users nothing."""
+    """A broker that also has a listener that requires a login (PLAIN), and an authorizer that lets `writer` do anything
+    and other users nothing."""
 
     PASSWORDS = {"writer": "a-password", "stranger": "another"}
 

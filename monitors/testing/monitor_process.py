@@ -27,8 +27,8 @@ def pcap(packets, link_type=1):
 
 
 def make_tls(folder):
-    """Creates a certificate for 127.0.0.1, its key and a token. Returns the flags for a program, and a context and header for
-    scraping it."""
+    """Creates a certificate for 127.0.0.1, its key and a token. Returns a program's flags, and the TLS context and
+    header with which to scrape it."""
     own, key, token = (os.path.join(folder, name) for name in ("own.pem", "own.key", "token"))
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
                     "/CN=own", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", own], check=True, capture_output=True)
@@ -79,7 +79,7 @@ class Monitor:
         raise AssertionError(f"no {name} event; there were {self.events}")
 
     def finish(self):
-        """Waits for the monitor's end. Returns the exit code and standard output."""
+        """Waits until the monitor ends. Returns the exit code and standard output."""
         out = self.process.stdout.read() if self.process.stdout else b""
         while self._take(DEADLINE_S):
             pass
@@ -102,13 +102,13 @@ class Monitor:
 
 
 def run(*arguments, **popen):
-    """Runs the monitor to its end. Returns (exit code, standard output, standard error) as users see them."""
+    """Runs the monitor until it ends. Returns (exit code, standard output, standard error) as users see them."""
     done = subprocess.run([MONITOR, *arguments], capture_output=True, timeout=DEADLINE_S, **popen)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 def balanced(accounting):
-    """Returns True if a run's accounting identities are true."""
+    """Returns True if a run's accounting identities hold."""
     gone = sum(accounting["undecodable"].values()) + sum(accounting["lost"].values()) + accounting["merged"] + accounting["repeated"]
     if accounting["packets_received"] != accounting["matched"] + accounting["unmatched"] + gone:
         return False

@@ -10,7 +10,7 @@ namespace tapline::multilog {
 // Spreads the bits of a key. All implementations that read the sketches, in any language, use the same function.
 uint64_t sketch_hash(uint64_t key);
 
-// HyperLogLog with 2048 registers of one byte, 8 to a word: standard error 2.3 %.
+// HyperLogLog with 2048 one-byte registers, 8 to a word. The standard error is 2.3 %.
 struct DistinctSketch {
   static constexpr uint32_t kIndexBits = 11;
   static constexpr size_t kWords = (size_t{1} << kIndexBits) / 8;

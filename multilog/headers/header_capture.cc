@@ -96,8 +96,8 @@ void HeaderCapture::take_one(const RawPacket& raw) {
   if (++rows_ == rings_[ring_]->shape().batch_rows) flush();
 }
 
-// Returns a location for a row, from which the ring's writer reads it. Rings take turns; a ring whose writer is behind
-// is skipped.
+// Returns the memory for the next row, in the current batch of a ring. Batches go to the rings in turn; a ring that is
+// full because its writer is behind is skipped.
 uint8_t* HeaderCapture::next_row() {
   for (size_t tried = 0; batch_ == nullptr && tried < rings_.size(); ++tried) {
     batch_ = rings_[ring_]->reserve();

@@ -59,8 +59,8 @@ struct CaptureCounters {
 
 class HeaderCapture {
  public:
-  // Returns kInvalid for an invalid filter. All arguments outlive the capture. Adds to the values in `counters`, or
-  // uses separate counters if it is null.
+  // Returns kInvalid for an invalid filter. All arguments must outlive the capture. Adds to the values in `counters`,
+  // or uses separate counters if it is null.
   static Result<std::unique_ptr<HeaderCapture>> make(const CaptureOptions& options, const HeaderLayout* layout,
                                                      std::vector<RowRing*> rings, CaptureCounters* counters = nullptr);
   ~HeaderCapture();

@@ -118,8 +118,8 @@ TEST(TelemetryRow, RowsOfNodesWithoutTelemetryAreUnchanged) {
   EXPECT_TRUE(written.matches("seq == 7"));
 }
 
-// Regardless of where the frame is cut, and of the value of each header byte, nothing beyond the frame may be read. The
-// address sanitizer would detect that, since the frame ends where its memory ends.
+// Wherever the frame is cut, and whatever values its header bytes have, nothing beyond the frame may be read.
+// AddressSanitizer would detect such a read, since the frame ends where its memory ends.
 TEST(TelemetryRow, EveryCutAndEveryByte) {
   const Bytes whole_bytes = testing::with_telemetry(kThreeHops, 0x0800, ip());
   for (size_t cut = 0; cut <= whole_bytes.size(); ++cut) {

@@ -26,7 +26,8 @@ struct Filter {
   Expression expression;
   // True if the filter selects every row, so no postings are kept.
   bool everything = false;
-  // By writer: the first position that it examined, or kNotYet. The writer stores it before its tail (release).
+  // By writer: the first position at which the filter has examined a row, or kNotYet. The writer stores the position
+  // before its tail (release).
   std::array<std::atomic<uint64_t>, kMaxWriters> covered_from;
   std::atomic<uint64_t> lost_postings{0};
 

@@ -34,7 +34,8 @@ struct Postings {
   // Returns true if all keys from min to max are present, so no search is needed. (min_key and max_key may extend
   // beyond the keys: they include rows that lack the field.)
   bool dense() const { return distinct > 0 && max_key - min_key == distinct - 1; }
-  // Returns the index of the first distinct key that is at least `key`, or above it. REQUIRES: !sorted.
+  // Return the index of the first distinct key that is at least (lower_bound) or above (upper_bound) `key`. REQUIRES:
+  // !sorted.
   uint32_t lower_bound(uint64_t key) const;
   uint32_t upper_bound(uint64_t key) const;
   // Returns the number of rows with keys in the ranges. REQUIRES: !sorted.

@@ -1,5 +1,5 @@
 // The node's access control. Callers are processes of the node's user on this machine (node_server), or clients over
-// TLS that present a token, a certificate with one of the configured authorities and names, or both if both are
+// TLS that present a token, a certificate from a configured authority with a configured name, or both if both are
 // configured.
 //
 // A port that other machines can reach requires TLS and a token or certificate, since the node's responses contain

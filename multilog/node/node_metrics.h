@@ -9,7 +9,7 @@
 
 namespace tapline::multilog {
 
-// Returns a collector, which may be used on any thread. The node outlives it.
+// Returns a collector, which may be used on any thread. The node must outlive it.
 std::unique_ptr<prometheus::Collectable> metrics_of(HostNode* node);
 
 }  // namespace tapline::multilog

@@ -223,8 +223,8 @@ class SnapshotsCall {
       written_{this, &SnapshotsCall::written}, finished_{this, &SnapshotsCall::finished};
 };
 
-// Creates an object for each kind of call. It waits for one call, creates its successor when the call has arrived, and
-// deletes itself at the end.
+// Creates an object for each kind of call. Each object waits for one call, creates its successor when the call arrives,
+// and deletes itself at the end.
 void wait_for_calls(Calls* calls) {
   const auto unary = [calls]<typename Request, typename Reply>(
                          grpc::Status (NodeService::*answer)(const Request&, Reply*),

@@ -8,8 +8,8 @@ namespace {
 
 // The number of rows that are prefetched ahead of the checked row.
 constexpr size_t kPrefetchAhead = 12;
-// Limit on the length ratio of a list to the offsets intersected with it: reading a list's entry takes 0.7 ns, checking
-// an uncached row about 20 ns.
+// Maximum ratio of a list's length to the number of offsets with which it is intersected: reading a list's entry takes
+// 0.7 ns, checking an uncached row about 20 ns.
 constexpr size_t kLongerList = 32;
 // The number of offsets per cache line, and the number of offsets prefetched ahead in a long list.
 constexpr uint32_t kLineOffsets = 32;

@@ -40,7 +40,7 @@ struct QueryPlan {
   std::vector<Index> indexes;
   Expression::Values values;
   ChunkProgram program;
-  // By writer number: the first position to read. If it is empty, all rows are read.
+  // By writer number: the first position to read. If the vector is empty, all rows are read.
   std::vector<uint64_t> from;
 
   explicit QueryPlan(const Schema& s) : schema(s), program(schema) {}

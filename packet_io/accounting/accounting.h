@@ -62,7 +62,7 @@ struct Accounting {
   uint64_t bytes_in = 0;
   uint64_t tuples_in = 0;
   uint64_t tuples_out = 0;
-  // The part of packets_out whose time is that of a poll. Counted for queries that measure queues.
+  // The part of packets_out that was timestamped when polled. Counted for queries that measure queues.
   uint64_t packets_polled = 0;
   std::array<uint64_t, kDropReasons> dropped = {};
 
@@ -77,7 +77,7 @@ struct Accounting {
     dropped[reason] += count;
   }
   uint64_t dropped_of(DropUnit unit) const;
-  // Returns true if both identities are true.
+  // Returns true if both identities hold.
   bool balanced() const {
     return packets_in == packets_out + dropped_of(DropUnit::kPackets) &&
            tuples_in == tuples_out + dropped_of(DropUnit::kTuples);
@@ -119,7 +119,7 @@ struct TapAccounting {
   uint64_t received_bytes = 0;
   uint64_t passed = 0;    // packets passed to the queries' match or to the reassembly of fragments
   uint64_t repeated = 0;  // packets that an earlier tap had shown
-  // Only frames: the lane counts a datagram whose fragments make it undecodable.
+  // Counts frames only; if fragments make a datagram undecodable, the lane counts it.
   std::array<uint64_t, kDecodeOutcomes> undecodable = {};
   std::array<uint64_t, kOwnDrops> lost = {};
   uint64_t late = 0;  // received packets that arrived after a packet with a later time

@@ -13,8 +13,8 @@ namespace tapline {
 // other name may change.
 bool is_loopback(const std::string& address);
 
-// Returns kUsage if one of the addresses HOST:PORT,HOST:PORT is beyond loopback: `flag` has set the addresses, and
-// `instead` is the remedy. Accepts any address if `clear` lists the service.
+// Returns kUsage if one of the addresses HOST:PORT,HOST:PORT is beyond loopback: `flag` is the flag that set the
+// addresses, and `instead` is the remedy. Accepts any address if `clear` lists the service.
 Status check_clear(const std::vector<std::string>& clear, const std::string& service, const std::string& flag,
                    const std::string& addresses, const std::string& instead);
 

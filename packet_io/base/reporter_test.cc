@@ -1,4 +1,4 @@
-// Checks the output for people and programs if a message contains hostile traffic or names.
+// Checks the output, for people and for programs, of messages that contain hostile traffic or names.
 #include "packet_io/base/reporter.h"
 
 #include <gtest/gtest.h>

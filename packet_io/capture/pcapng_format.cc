@@ -21,7 +21,7 @@ constexpr size_t kSmallestBlockBytes = 12;
 constexpr size_t kSectionBytes = 28;
 // The size limit for blocks that are read as a whole; other blocks are skipped regardless of their size.
 constexpr uint32_t kLargestBlockBytes = 16 * 1024 * 1024;
-// A section that declares more interfaces is not a capture but an attack on memory.
+// The maximum number of interfaces per section, since a malicious file could declare enough to exhaust memory.
 constexpr size_t kMaxInterfaces = 65536;
 
 constexpr uint16_t kEndOfOptions = 0;

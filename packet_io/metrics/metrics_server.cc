@@ -47,8 +47,8 @@ constexpr std::chrono::milliseconds kPause(100);
 
 using Request = http::request<http::empty_body>;
 
-// Formats a response without Beast's serializer, which takes longer to compile, for two kinds of stream, than the rest
-// of the monitor's largest file.
+// Formats a response without Beast's serializer: instantiated for two kinds of stream, the serializer takes longer to
+// compile than the rest of the monitor's largest file.
 std::string response(http::status status, const std::string& headers, const std::string& body) {
   return "HTTP/1.1 " + std::to_string(static_cast<unsigned>(status)) + " " +
          std::string(http::obsolete_reason(status)) + "\r\n" + headers +

@@ -189,7 +189,7 @@ PacketSource::Burst FileSource::poll(std::span<RawPacket> packets) {
   return {count, count == 0 && (all_ended() || !status_.ok())};
 }
 
-// Takes the next packets of the only tap at full speed, which need not be compared with others.
+// Takes the next packets of the only tap at full speed, without comparing their times with those of other files.
 size_t FileSource::take_next(File& file, std::span<RawPacket> packets) {
   size_t count = 0;
   while (count < packets.size() && file.has_packet()) {

@@ -44,7 +44,7 @@ class CopyMarks {
 // Sets the taps of a source's marked packets. Other packets keep their taps, which are below `marks->first()`.
 class MarkedSource final : public PacketSource {
  public:
-  // `marks` outlives this object.
+  // `marks` must outlive this object.
   MarkedSource(std::unique_ptr<PacketSource> source, const CopyMarks* marks)
       : source_(std::move(source)), marks_(marks) {}
 

@@ -60,7 +60,7 @@ public record IpPrefix(int family, long high, long low, int length) {
   }
 
   /**
-   * Parses the forms in plans: "10.0.0.0/8", "10.0.0.1", or the empty text for any address.
+   * Parses the forms in plans: "10.0.0.0/8", "10.0.0.1", or the empty string for any address.
    *
    * @throws IllegalArgumentException if the text is none of these
    */
@@ -142,7 +142,7 @@ public record IpPrefix(int family, long high, long low, int length) {
     return covers(otherPrefix) ? otherPrefix : this;
   }
 
-  /** Returns the prefix whose halves these two are, or null. */
+  /** Returns the prefix that consists of these two halves, or null if there is none. */
   public IpPrefix joined(IpPrefix otherPrefix) {
     boolean isSame =
         family == otherPrefix.family && family != 0 && length == otherPrefix.length && length > 0;

@@ -13,7 +13,7 @@ public final class SwitchPorts {
   /** No switches, for a network whose ports are unknown. */
   public static final SwitchPorts NONE = new Builder().build();
 
-  /** Number of a port whose number is unknown. */
+  /** Stands for an unknown port number. */
   public static final int UNKNOWN = 0;
 
   private final Map<String, List<Port>> bySwitch;

@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class IpPrefixTest {
-  /** Returns an address most of whose bits are zero, so that two of them often share a prefix. */
+  /** Returns an address with mostly zero bits, so that two addresses often share a prefix. */
   private static byte[] address(Random random) {
     byte[] bytes = new byte[random.nextBoolean() ? 4 : 16];
     for (int bits = random.nextInt(4); bits > 0; bits--) {

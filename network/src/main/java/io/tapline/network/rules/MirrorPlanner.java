@@ -118,7 +118,7 @@ public final class MirrorPlanner {
   }
 
   /**
-   * Excludes packets that match in both directions and whose hosts are under an earlier switch and
+   * Excludes packets that match in both directions, between hosts under an earlier switch and hosts
    * under this one.
    */
   private void except(

@@ -106,7 +106,7 @@ class RulesTest {
           random.nextInt(3) == 0 ? 7 : 0);
     }
 
-    /** Returns the address of a random host, or an address of no host. */
+    /** Returns the address of a random host, or one that belongs to no host. */
     private IpPrefix address(boolean isV6) {
       return isV6
           ? IpPrefix.of("2001:db8:%d::%d".formatted(random.nextInt(4), random.nextInt(5)))
@@ -254,8 +254,8 @@ class RulesTest {
   }
 
   /**
-   * A monitor receives all packets of a narrowed query that it keeps. Packets without the zeros in
-   * either port are not copied. Other queries are unaffected.
+   * For a narrowed query, a monitor receives all packets that it keeps. Packets without the zeros
+   * in either port are not copied. Other queries are unaffected.
    */
   @Test
   void aNarrowedQueryGetsThePacketsThatItsMonitorsKeep() {
