@@ -96,7 +96,8 @@ class FilesTest(MonitorTest):
         tuples = [json.loads(line) for line in out.splitlines()]
         events = [row for row in tuples if row["parser"] == "trigger"]
         self.assertEqual(len(events), 1, events)
-        # The event is sent as soon as the sum exceeds 50 kB, before the rest of the 61 kB, so it has no upper bound.
+        # The event is sent as soon as the sum exceeds 50 kB, before the rest of the 61 kB, so the event has no upper
+        # bound.
         self.assertGreater(events[0]["value"], 50_000)
         self.assertLessEqual(events[0]["value"], 61_000)
         self.assertIsNone(events[0].get("high"))

@@ -25,7 +25,7 @@ class SharedTriggers;
 // A monitor process numbers its queries; packets and tuples name their queries as bits of a 64-bit word.
 inline constexpr size_t kMaxQueries = 64;
 
-// The values of a parser's arguments as text, in the order in which its schema declares them.
+// The values of a parser's arguments as text, in schema order.
 struct ParserArguments {
   std::string parser = {};
   std::vector<std::string> values = {};

@@ -9,7 +9,7 @@
 namespace tapline {
 namespace {
 
-// Returns a plan of link_load with one trigger.
+// Returns a plan for link_load with one trigger.
 std::string plan_with(const std::string& processor, const std::string& window = R"("size":"0.010s","slide":"0.010s")",
                       const std::string& parsers = R"(["link_load","trigger"])") {
   return R"({"format":1,"query":"q","monitors":[{"id":"m"}],"parsers":)" + parsers +

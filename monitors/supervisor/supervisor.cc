@@ -150,7 +150,7 @@ void Supervisor::forward_stop() {
 }
 
 // Runs once a new worker captures: compares the interfaces' arrivals with the packets that all workers have seen. Uses
-// the minimum of several samples, since packets were in flight in the others.
+// the minimum of several samples, since packets may be in flight in the others.
 void Supervisor::count_missed() {
   if (looks_left_ == 0 || !arrivals_.open() || page_->phase.load() != MonitorPage::Phase::kRunning) return;
   uint64_t seen = 0;

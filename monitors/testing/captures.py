@@ -10,7 +10,7 @@ LONGEST_WAIT_NS = 400_000_000
 
 
 def packets_of(capture):
-    """Returns (nanoseconds, frame) of each packet of a compressed pcap, in time order. The packets must not be
+    """Returns (nanoseconds, frame) for each packet in a compressed pcap, in time order. The packets must not be
     truncated."""
     return sorted(read_pcap(capture), key=lambda packet: packet[0])
 

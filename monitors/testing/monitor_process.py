@@ -18,7 +18,7 @@ def tcp_frame(src_port, flags=0x02, seq=1, payload=b"", dst_port=80):
 
 
 def pcap(packets, link_type=1):
-    """Returns a pcap file of packets, each given as (seconds, frame)."""
+    """Returns a pcap file with these packets, each given as (seconds, frame)."""
     out = struct.pack("<IHHIIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, link_type)
     for seconds, frame in packets:
         whole = int(seconds)

@@ -226,7 +226,7 @@ Status FeedWriter::attach(uint32_t lanes, const HashKey& hash_key) {
   return {};
 }
 
-// Counts packets for which neither a row was committed nor a drop was counted.
+// Counts packets that have neither a committed row nor a counted drop.
 void FeedWriter::count_unfinished_packets() {
   CaptureTotals totals;
   for (const CaptureCounters& lane : counters_->lanes) totals.add(lane);

@@ -25,7 +25,7 @@ class ArenaPool {
   // Returns null if all pieces are taken or the system has no more memory.
   uint8_t* take();
   void give(uint8_t* arena);
-  // Makes `count` pieces free and touched, as far as the limit allows. Returns the number of such pieces.
+  // Makes `count` touched pieces available, as far as the limit allows. Returns the number of such pieces.
   size_t provision(size_t count);
 
   size_t arena_bytes() const { return arena_bytes_; }

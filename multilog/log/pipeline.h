@@ -84,7 +84,7 @@ struct Pipeline {
     // True if the filter is in `sets`.
     bool is_set = false;
     std::vector<std::shared_ptr<Aggregate>> aggregates;
-    // This stage's aggregates to which filters refer.
+    // This stage's aggregates that filters refer to.
     std::vector<std::shared_ptr<Aggregate>> live;
   };
   struct IndexStage {

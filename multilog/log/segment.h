@@ -42,7 +42,7 @@ struct FilterPostings {
 class Segment {
  public:
   // `arena` contains rows and derived data; its owner takes it back once the segment has been destroyed. It may be null
-  // for a segment whose rows are elsewhere (an archived one: `reader` fetches them). `heap_account`, if not null,
+  // for a segment whose rows are elsewhere (an archived one: `source` fetches them). `heap_account`, if not null,
   // tracks all segments' memory outside arenas.
   Segment(uint64_t first, uint32_t capacity, uint32_t row_bytes, uint8_t* arena, size_t arena_bytes,
           std::atomic<size_t>* heap_account);

@@ -115,7 +115,7 @@ class Cursor {
   // Returns the next rows, at most kBatchRows, which are already prefetched; empty at the end. The span is valid until
   // the next call; pointers to rows in memory (not archived) are valid as long as the cursor lives.
   std::span<const uint8_t* const> next();
-  // Returns the writer in whose log the last batch's rows are. position(i) is the position there of the i-th row.
+  // Returns the writer whose log contains the last batch's rows. position(i) is the i-th row's position in that log.
   uint32_t writer() const { return writer_; }
   uint64_t position(size_t i) const { return positions_[i]; }
 

@@ -34,7 +34,7 @@ struct TriggerSpec {
   uint64_t window_ns = 0;
   uint64_t period_ns = 1000000;
   Severity severity = Severity::kWarning;
-  // Event time after a window with an alert; windows that end within it raise no other alert (for the same group). 0:
+  // After a window with an alert, windows that end within this event time raise no other alert for the same group. 0:
   // the length of a window.
   uint64_t cooldown_ns = 0;
 };

@@ -38,7 +38,7 @@ class [[nodiscard]] Status {
  public:
   Status() = default;
   Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}
-  // An error in a string, at the byte `position`.
+  // Describes an error in a string, at byte `position`.
   Status(Code code, std::string message, size_t position)
       : code_(code), message_(std::move(message)), position_(position) {}
 

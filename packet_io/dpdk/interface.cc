@@ -16,7 +16,7 @@ namespace {
 // The largest frame that a packet buffer (with a 16-bit length) can hold such that 64 frames fill whole pages.
 constexpr unsigned kFrameBytes = 65344;
 constexpr unsigned kFramesPerBlock = 64;
-// The blocks have 960 frames, or 60 MiB.
+// All blocks together have 960 frames, or 60 MiB.
 constexpr unsigned kBlocks = 15;
 // The size of the kernel's header in a frame (TPACKET2_HDRLEN without the address).
 constexpr unsigned kFrameHeaderBytes = 32;

@@ -153,7 +153,7 @@ PacketSource::Losses Port::read_losses() {
   rte_eth_stats stats = {};
   rte_eth_stats_get(port_, &stats);
   losses.by_drop[index_of(Drop::kNicMissed)] = stats.imissed;
-  // net_af_packet leaves a packet for which it has no buffer in the ring, and counts every attempt.
+  // If net_af_packet has no buffer for a packet, it leaves the packet in the ring and counts every attempt.
   losses.by_drop[index_of(Drop::kNicNoBuffer)] = is_af_packet(options_.vdev) ? 0 : stats.rx_nombuf;
   losses.by_drop[index_of(Drop::kKernelMissed)] = kernel_drops_.read();
   return losses;

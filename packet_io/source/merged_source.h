@@ -17,7 +17,7 @@ class MergedSource final : public PacketSource {
   // REQUIRES: there is at least one source; each has one tap and is live.
   explicit MergedSource(std::vector<std::unique_ptr<PacketSource>> sources);
 
-  // The first source is started first and stopped last.
+  // Starts the sources. The first source is started first and stopped last.
   Status start() override;
   void stop() override;
   Burst poll(std::span<RawPacket> packets) override;

@@ -86,9 +86,8 @@ struct PlainHeaders {
   packet->ethernet_offset = 0;
 }
 
-// Fast path: decodes a whole Ethernet frame with at most one 802.1Q tag, IPv4 without options that is not a fragment,
-// and TCP, or UDP that is not a tunnel. Returns false for any other frame, malformed or merely less common; Decoder
-// then decodes it.
+// Fast path: decodes a whole Ethernet frame with at most one 802.1Q tag, unfragmented IPv4 without options, and TCP or
+// non-tunnel UDP. Returns false for any other frame, malformed or merely less common; Decoder then decodes it.
 [[gnu::always_inline]] inline bool decode_plain(const RawPacket& raw, Packet* packet) {
   constexpr uint32_t kMinBytes = 18 + 20 + 8;
   if (raw.link != LinkType::kEthernet || raw.captured_bytes < kMinBytes) return false;

@@ -60,7 +60,7 @@ class Exchange {
   static constexpr int64_t kIdTimeoutNs = 30'000'000'000;
   // Three tries of five seconds, the default timeout of resolvers (resolv.conf).
   static constexpr int64_t kSilenceTimeoutNs = 15'000'000'000;
-  // The longest delay with which a mirror may deliver a question.
+  // The maximum time by which a mirror may deliver a question late.
   static constexpr int64_t kLateNs = 50'000'000;
   static constexpr size_t kMaxHeld = 32;
 

@@ -47,8 +47,8 @@ def ns(seconds):
 
 
 def expected(records):
-    """Returns (client, server, name, type, code, time) of each transaction: tshark's messages, paired as tshark does. A
-    question repeated before its answer counts once, and so does its repeated answer."""
+    """Returns (client, server, name, type, code, time) for each transaction: tshark's messages, paired as tshark does.
+    A question repeated before its answer counts once, and so does its repeated answer."""
     first, again, of_frame = {}, {}, {}
     for r in (r for r in records if r["kind"] == "dns" and "src" in r and is_compared(ports(r))):
         question = (r["src"], r["dst"], r.get("id"), (r.get("qname") or "").lower(), r.get("qtype"))

@@ -33,7 +33,7 @@ class ConnectionTable {
 
   const TableHasher& hasher() const { return hasher_; }
   void prefetch_bucket(uint64_t hash) const { __builtin_prefetch(bucket_at(hash)); }
-  // Call it for each packet of a burst, after prefetch_bucket() for all of them.
+  // Prefetches a packet's entry. Must be called for each packet of a burst, after prefetch_bucket() for all of them.
   void prefetch_entry(uint64_t hash) const;
 
   // Finds the packet's connection, and the side that sent the packet. Returns null if there is none. `hash` comes from
@@ -94,7 +94,7 @@ class ConnectionTable {
   }
 
   // Visits the live connections among `entries` entries starting with entry `first` (entries are numbered from 1), in
-  // slab order; visit(connection) may erase its argument. Returns where to resume, 0 at the end.
+  // slab order; visit(connection) may erase its argument. Returns the entry at which to resume, or 0 at the end.
   template <typename Visit>
   uint32_t for_each_from(uint32_t first, uint32_t entries, Visit visit) {
     const uint64_t end = std::min<uint64_t>(uint64_t{first} + entries, uint64_t{used_} + 1);

@@ -226,7 +226,7 @@ class FlowRate final : public Parser {
     evicted_ = 0;
   }
 
-  // Sums up the share of the flows' payload that each tap has shown in the interval.
+  // Computes, for each tap, the share of the flows' payload that the tap has shown in the interval.
   void sum_shares(int64_t now_ns) {
     for (Tap& tap : taps_) tap.own = {};
     share_ns_ = now_ns;

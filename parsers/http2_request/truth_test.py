@@ -22,7 +22,7 @@ LOGGED = re.compile(r'"(?P<method>\w+) (?P<url>\S+) HTTP/2\.0" (?P<status>\d+) '
 
 
 def expected(records):
-    """Returns (client, server, stream, method, authority, path, status) of tshark's header frames."""
+    """Returns (client, server, stream, method, authority, path, status) for each stream in tshark's header frames."""
     streams, upgraded = {}, {}
     for r in records:
         if r["kind"] == "http_req" and (r.get("upgrade") or "h2c") == "h2c":

@@ -49,7 +49,7 @@ void Exchange::leave_http(Side side, const Segment& segment, size_t bytes) {
   if (requester_ >= 0) on_hidden(side, segment.offset + bytes);
 }
 
-// Called when the parser did not see earlier data, since it was loaded while the connection was open.
+// Joins a stream in the middle: the parser did not see earlier data, since it was loaded while the connection was open.
 void Exchange::join(Side side) {
   readers_[side].start_in_middle();
   if (requester_ >= 0) on_hidden(side, readers_[side].offset());

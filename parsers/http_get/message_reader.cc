@@ -104,7 +104,8 @@ bool MessageReader::start(std::string_view& text, MessageHandler& handler) {
   return true;
 }
 
-// Called when the bytes do not begin a message. If no message was ever seen, the connection uses another protocol.
+// Handles bytes that do not begin a message. Returns false if no message was ever seen, so that the connection uses
+// another protocol.
 bool MessageReader::reject(MessageHandler& handler) {
   drop_head();
   if (!recognised_ && !resumed_) {
@@ -260,7 +261,7 @@ void MessageReader::end_in_gap(uint64_t gap_begin, MessageHandler& handler) {
   handler.on_hidden(side_, offset_);
 }
 
-// Called when message boundaries are no longer known.
+// Abandons the current message and seeks the next one, since message boundaries are no longer known.
 void MessageReader::lose_step(MessageHandler& handler) {
   const bool body = in_body();
   drop_head();

@@ -34,7 +34,7 @@ class Echoes {
   using Request = EchoRequest;
   using Response = EchoReply;
   using Sink = TransactionSink<Request, Response>;
-  // Exceeds the time for which programs wait for a reply.
+  // Longer than programs wait for a reply.
   static constexpr int64_t kTimeoutNs = 10'000'000'000;
   static constexpr int64_t kSilenceTimeoutNs = kTimeoutNs;
 

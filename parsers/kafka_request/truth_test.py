@@ -20,8 +20,8 @@ NAMES = {0: "Produce", 1: "Fetch", 2: "ListOffsets", 3: "Metadata", 18: "ApiVers
 
 
 def expected(records):
-    """Returns (client, server, API, API version, correlation ID, half) of tshark's messages. A response belongs to the latest earlier
-    request with its correlation ID."""
+    """Returns (client, server, API, API version, correlation ID, half) for each of tshark's transactions. A response
+    belongs to the latest earlier request with its correlation ID."""
     waiting = {}
     for r in (r for r in records if r["kind"] == "kafka"):
         if "api_version" in r:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes kafka_small.pcap.zst, the traffic between a real broker and librdkafka as its client, and kafka_small.jsonl,
-the client's log of its requests.
+"""Makes kafka_small.pcap.zst, the traffic between a real broker and two clients (librdkafka and the Java client), and
+kafka_small.jsonl, the clients' logs of their requests.
 
 Needs `make java`, librdkafka, tcpdump and permission to capture on the loopback interface. The broker's connections to
 its controller are in the capture, but not in the log.

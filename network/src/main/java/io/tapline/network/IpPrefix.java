@@ -96,7 +96,7 @@ public record IpPrefix(int family, long high, long low, int length) {
     return address.get().shortened(length);
   }
 
-  /** Returns 64 bits whose first {@code bits} are ones; none if {@code bits} is below 1. */
+  /** Returns a 64-bit mask with {@code bits} leading ones, or 0 if {@code bits} is below 1. */
   private static long ones(int bits) {
     return bits <= 0 ? 0 : -1L << (Long.SIZE - Math.min(Long.SIZE, bits));
   }
