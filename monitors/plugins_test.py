@@ -83,9 +83,9 @@ class PluginsTest(unittest.TestCase):
             self.assertGreater(lost, 0)
             self.assertLessEqual(lost, restarts * 64, "a burst a time")
         other_query = accounting["queries"]["other"]
-        # The parser emits a tuple for each packet with a request, and a reason accounts for each missing tuple. Marks
-        # that no parser saw are not requests, so they cost nothing. All packets of the burst in progress count as lost,
-        # although the tuples of some may have been written.
+        # The parser emits a tuple for each packet with a request, and each missing tuple is counted under a reason. A
+        # mark that no parser saw is not a request, so no tuple is missing for it. All packets of the burst in progress
+        # count as lost, although the tuples of some may have been written.
         named = (other_query["tuples_out"] + other_query["dropped"]["packets"]["monitor_restarted"] +
                  other_query["dropped"]["tuples"].get("monitor_restarted_tuples", 0))
         requests = PACKETS - (len(marks) - restarts)

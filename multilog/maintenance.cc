@@ -22,7 +22,7 @@ void MultiLogImpl::run_storage() {
       const std::lock_guard lock(maintain_);
       (void)free_memory().ok();
     }
-    // This pause keeps writers that take segments fast from waking this thread for every segment.
+    // This pause keeps writers that fill segments quickly from waking this thread for every segment.
     sleep_until(now + kRestNs);
     if (free_arenas() >= wanted_arenas()) (void)storage_work_.wait_until(journal ? flushed + interval : now + interval);
   }

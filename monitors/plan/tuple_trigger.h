@@ -21,8 +21,8 @@ struct TupleTrigger {
   // The fields that form the group, as indices into common_fields() followed by the parser's own; if empty, there is
   // one group.
   std::vector<uint32_t> group = {};
-  // The source of the aggregated values: a numeric field of the parser's own, or `condition`, which gives 1 for tuples
-  // that meet it and 0 for others. With neither, each tuple gives 1.
+  // The source of the aggregated values: a numeric field of the parser's own, or `condition`, whose value is 1 for
+  // tuples that meet it and 0 for others. With neither, the value of each tuple is 1.
   std::optional<uint32_t> field = {};
   std::optional<TupleCondition> condition = {};
   // The field whose values kDistinct counts instead, as an index like those in `group`.

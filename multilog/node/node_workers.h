@@ -1,4 +1,4 @@
-// Threads for calls that take long or wait: one per active call, up to a limit.
+// Threads for calls that take long or block: one per active call, up to a limit.
 #pragma once
 
 #include <condition_variable>

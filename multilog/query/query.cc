@@ -358,8 +358,8 @@ void Cursor::count(SegmentMatcher::Way way) {
   statistics_.unreadable += way == SegmentMatcher::Way::kUnreadable;
 }
 
-// Spreads a segment's half a dozen consecutive cache misses over the preceding segments, since they would take longer
-// than reading its rows.
+// Prefetches a segment's data step by step during the preceding segments: otherwise, its half a dozen consecutive cache
+// misses would take longer than reading its rows.
 void Cursor::prefetch_segments(const Snapshot::View& view) const {
   const uint64_t size = view.log->segment_rows();
   const uint64_t filter = plan_->stored != nullptr ? plan_->stored->id : 0;

@@ -17,7 +17,7 @@
 
 namespace tapline {
 
-// The parts of "FILE#INTERFACE", unless there is a file with this whole name.
+// The parts of "FILE#INTERFACE". If a file has this whole name, it is the path.
 struct CaptureName {
   std::string path;
   std::string interface;  // empty: all interfaces

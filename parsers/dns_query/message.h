@@ -9,7 +9,8 @@ namespace tapline::dns {
 
 constexpr size_t kHeaderBytes = 12;  // length of a message header (RFC 1035, 4.1.1)
 
-// Text of bounded size, without allocation. append() returns false, and adds nothing, if its argument does not fit.
+// Text of bounded size that allocates no memory. append() returns false, and adds nothing, if its argument does not
+// fit.
 template <size_t kMaxBytes>
 class Text {
  public:
