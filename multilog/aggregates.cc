@@ -1,4 +1,4 @@
-// Computes aggregates at a snapshot's tails: from buckets that are not ahead of it, otherwise from rows.
+// Computes aggregates at a snapshot's tails: from buckets, or from rows where buckets are ahead of the snapshot.
 #include <algorithm>
 
 #include "multilog/multilog_impl.h"

@@ -71,7 +71,7 @@ struct QuerySpec {
   std::vector<ParserFilter> filters = {};
   // The triggers that are tested on packets; null if there are none.
   std::shared_ptr<const trigger::Program> triggers = {};
-  // The triggers' counts on all lanes, and their replacement; null if there are no triggers.
+  // The object that combines the triggers' counts on all lanes and replaces triggers; null if there are none.
   std::shared_ptr<trigger::SharedTriggers> shared_triggers = {};
   // Triggers that are tested on tuples, if one thread emits all tuples. Otherwise, only the stream job tests them.
   std::vector<TupleTrigger> tuple_triggers = {};

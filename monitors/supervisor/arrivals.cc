@@ -10,7 +10,7 @@
 namespace tapline {
 namespace {
 
-// Returns a socket that counts the interface's packets; negative if there is none.
+// Returns a socket that counts the interface's packets, or a negative number if it can't be opened.
 int open_on(const std::string& interface) {
   // Binds in two steps: a socket created with a protocol would count packets of all interfaces until it is bound to
   // one.

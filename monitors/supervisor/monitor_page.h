@@ -3,10 +3,10 @@
 //   supervisor ──fork──▶ worker 1 ✗   worker 2 ✗   worker 3 …
 //        └───────────── one page, mapped by all ─────────────┘
 //
-// A worker writes as it runs (plain and relaxed stores, each location by one thread). The supervisor reads call marks
-// while the worker is alive, and everything else only once it is dead: settle_after_exit() turns the worker's
-// unfinished work into losses, so that the next worker begins with balanced accounts. Slots that are never used cost no
-// memory.
+// A worker writes to the page as it runs (plain and relaxed stores, each location by one thread). The supervisor reads
+// call marks while the worker is alive, and everything else only once it is dead: settle_after_exit() turns the
+// worker's unfinished work into losses, so that the next worker begins with balanced accounts. Slots that are never
+// used cost no memory.
 #pragma once
 
 #include <array>

@@ -15,7 +15,7 @@
 namespace tapline::multilog {
 
 struct NodeConfig : InputConfig {
-  // The directory to which a monitor writes headers; replaces an input.
+  // The directory to which a monitor writes headers; used instead of an input.
   std::string headers_from;
 
   // Selection of the packets to keep.

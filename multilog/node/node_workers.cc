@@ -6,7 +6,8 @@
 namespace tapline::multilog {
 namespace {
 
-// Maximum number of threads that wait for a call. They are kept because creating a thread takes longer than most calls.
+// Maximum number of threads that wait for a call. Idle threads are kept because creating a thread takes longer than
+// most calls.
 constexpr size_t kMaxIdle = 4;
 
 }  // namespace

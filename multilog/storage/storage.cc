@@ -319,7 +319,7 @@ uint64_t Storage::load_journal(WriterLog* log, uint64_t segment, uint64_t positi
                        frame.rows <= kFrameRows && frame.first == position &&
                        bytes <= data.size() - offset - sizeof frame &&
                        crc_of(frame, data.data() + offset + sizeof frame) == frame.crc;
-    // A crash leaves a torn end. The data after it were never guaranteed to be durable.
+    // A crash may leave an incomplete frame at the end. Data from there on were never guaranteed to be durable.
     if (!sound) {
       if (position == begin || data.size() - offset >= sizeof frame + bytes)
         report->problems.push_back({Code::kCorrupt, name + " is damaged at byte " + std::to_string(offset)});

@@ -1,4 +1,4 @@
-// The disk side of a MultiLog: a journal of rows for durability, archived segments for space, and their loading.
+// The disk side of a MultiLog: writes and loads a journal of rows, for durability, and archived segments, for space.
 //
 //   schema, catalogue    the layout of rows; the definitions (text)
 //   w3-00000012.wal      rows of segment 12 of writer 3, in frames: | magic | crc | first position | rows | bytes… |
@@ -48,7 +48,7 @@ struct StorageOptions {
 struct RecoveryReport {
   uint64_t rows = 0, segments = 0;
   uint64_t journal_rows = 0;
-  // The number of rows lost to damage, as far as gaps between positions reveal it.
+  // The number of rows lost to damage, as shown by gaps between positions.
   uint64_t lost_rows = 0;
   // One entry for each file or definition that could not be used; all others were loaded.
   std::vector<Status> problems;

@@ -51,7 +51,7 @@ ArrivalTimes::Stamp ArrivalTimes::read(const tpacket2_hdr* frame) {
   return {int64_t{frame->tp_sec} * kNsPerSecond + frame->tp_nsec, frame->tp_snaplen};
 }
 
-// Returns true if the timestamp can be that of a packet of this length. The kernel removes VLAN tags, and the driver
+// Returns true if the timestamp may belong to a packet of this length. The kernel removes VLAN tags, and the driver
 // puts them back.
 bool ArrivalTimes::Stamp::is_of(uint32_t packet_bytes) const {
   return packet_bytes == bytes || packet_bytes == bytes + kVlanTagBytes;

@@ -53,7 +53,7 @@ void append_encoded(std::string_view text, LineBreaks line_breaks, std::string* 
 // change the order or the lines of others, become escapes (/\u{202e}gpj.exe), and bytes that are not UTF-8 become
 // U+FFFD. The escaped characters are Unicode's controls, formats, line and paragraph separators, and the characters
 // that renderers omit by default. Java and TypeScript have the same table; schema/golden/readable_text.json ensures
-// that all three are the same. Unlike shown(), it can't be undone.
+// that all three are the same. Unlike that of shown(), this escaping can't be undone.
 std::string readable_text(std::string_view text);
 
 // Does the same as readable_text(), but keeps line feeds and tabs.
