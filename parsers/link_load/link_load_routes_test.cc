@@ -1,4 +1,4 @@
-// Tests the ports of unmarked copies, which are inferred from the routes of the tap's switch.
+// Tests that the ports of unmarked copies are inferred from the routes of the tap's switch.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr int64_t kSecond = 1'000'000'000;
 constexpr uint64_t kClient = 0x02'00'00'00'00'01, kServer = 0x02'00'00'00'00'02;
 constexpr size_t kSourcePortAt = 34;
 
-// Returns the frames with the destination MAC addresses that their senders use.
+// Returns the frames, addressed to their receivers' MAC addresses.
 Frames addressed(Frames frames, uint64_t client = kClient, uint64_t server = kServer) {
   const testing::Bytes first = frames[0].bytes;
   for (Frame& frame : frames) {

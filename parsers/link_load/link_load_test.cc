@@ -151,7 +151,7 @@ TEST(LinkLoad, EachTapIsMeasuredSeparately) {
   EXPECT_EQ(tuples, (std::map<std::string, int>{{"edge-0-0", kSeconds - 1}, {"edge-0-1", kSeconds - 1}}));
 }
 
-// The end of a response is missing, and no later packet of the server reveals that.
+// The end of a response is missing, and no later packet from the server reveals that.
 TEST(LinkLoad, AcknowledgementsRevealDropsOfThePort) {
   Conversation conversation;
   conversation.handshake().client("x");
@@ -198,7 +198,7 @@ TEST(LinkLoad, EachQueryHasTheShareOfItsConfiguredSpeed) {
   EXPECT_NEAR(shares[0b10], shares[0b01] / 4, 1e-5);
 }
 
-// A query that ends receives pending tuples, and leaves none to a later query with the same bit.
+// A query that ends receives its pending tuples, and leaves none for a later query with the same bit.
 TEST(LinkLoad, AnEndingQueryGetsItsPendingTuples) {
   const Frames frames = Conversation().handshake().client("x").client("y").frames();
   Harness run({"link_load"});

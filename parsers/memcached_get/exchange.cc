@@ -18,7 +18,7 @@ constexpr uint64_t kLineEnd = 2;
 constexpr uint32_t kErrors = bit(Answer::kError) | bit(Answer::kClientError) | bit(Answer::kServerError);
 // Responses that have several lines.
 constexpr uint32_t kGoesOn = bit(Answer::kValue) | bit(Answer::kStat) | bit(Answer::kItem);
-// No other protocol has lines that begin like this.
+// Responses that can't be lines of another protocol.
 constexpr uint32_t kCertainResponses = bit(Answer::kValue) | bit(Answer::kStored) | bit(Answer::kNotStored) |
                                        bit(Answer::kNotFound) | bit(Answer::kDeleted) | bit(Answer::kTouched) |
                                        bit(Answer::kStat) | bit(Answer::kEnd) | bit(Answer::kMetaValue);

@@ -52,7 +52,7 @@ enum class Answer : uint8_t {
 };
 constexpr uint32_t bit(Answer response) { return 1u << static_cast<int>(response); }
 
-// A kind of command, as an entry of a table.
+// An entry in the table of commands.
 struct Command {
   std::string_view name;
   Group group;
@@ -71,8 +71,8 @@ struct TextRequest {
   std::string_view opaque = {};  // meta flag O
 };
 
-// Parses a line, which includes its end. The check is strict: a line that is not well-formed belongs to another
-// protocol or is not the beginning of a request.
+// Parses a line, which includes its line end. The check is strict, since a malformed line belongs to another protocol
+// or is not the beginning of a request.
 TextRequest parse_request(std::string_view line);
 // Returns true if a line with this beginning might still become a request.
 bool may_become_request(std::string_view bytes);

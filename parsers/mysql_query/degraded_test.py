@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks mysql_query on captures such as mirrors deliver: damaged files made from the beginning of mysql_mix.
+"""Checks mysql_query on captures like those that mirrors deliver: damaged copies of the beginning of mysql_mix.
 
 A simple evaluator provides the truth. It has whole streams in memory and ignores result sets: a command is a client's
 packet with sequence number 0, and its response begins with the server's first segment that acknowledges the whole

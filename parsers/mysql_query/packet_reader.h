@@ -25,7 +25,7 @@ struct Piece {
 //
 //   | length (3) | sequence (1) | payload (length) |     all little-endian; 0xffffff: continues in the next packet
 struct Packet {
-  Bytes payload;     // its first bytes, up to the kept number
+  Bytes payload;     // its first bytes, as many as are kept
   uint64_t length;   // length of the payload
   uint8_t sequence;  // number of its first part
   uint8_t parts;     // number of parts; 255 means 255 or more
@@ -40,7 +40,7 @@ struct Packet {
 class PacketReader {
  public:
   static constexpr uint32_t kMaxPartBytes = 0xffffff;
-  // The number of bytes of a payload to keep, by its first byte.
+  // Returns the number of bytes to keep of a payload that begins with this byte.
   using KeptBytes = uint32_t (*)(uint8_t first);
   enum class Gap : uint8_t { kInside, kPacket, kOutOfStep };
 

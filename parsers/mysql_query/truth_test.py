@@ -6,7 +6,7 @@ there is no MySQL.
    the times that tshark measured.
 2. mysql/ and three_tier: each command that tshark sees. Each difference must be a row of
    docs/reference/mysql-differences.md with its reason, and every row there must still differ.
-3. Other protocols that tshark takes for MySQL: silence.
+3. Other protocols that tshark mistakes for MySQL: no tuples.
 
 usage: truth_test.py [MONITOR [--print]]      --print writes the differences as rows of that table
 """

@@ -12,7 +12,7 @@ namespace tapline {
 
 struct TcpFlowOptions {
   uint32_t max_flows = 1 << 20;  // a power of two, at least 4; a flow takes about 200 bytes once it is used
-  // A hole that is filled within this time is due to reordering; later, to a retransmission.
+  // A hole that is filled within this time counts as reordering; one that is filled later, as a retransmission.
   int64_t reorder_ns = 3'000'000;
   // The windows of in_flight_bytes and unacked_bytes, aligned to the epoch. 0: both stay zero.
   int64_t window_ns = 0;
@@ -32,7 +32,7 @@ struct SampleBatch {
 // Determines the facts of TCP segments from the sequence numbers of both directions (RFC 9293; they wrap).
 //
 // State begins with a connection's first payload, so SYNs create none. The table is bounded: a new connection may
-// replace the one of a few entries that has been silent the longest; replacements are counted. If the replaced
+// replace the entry, among a few, that has been silent the longest; replacements are counted. If the replaced
 // connection continues, it is treated as joined in mid-stream: bytes that were sent before are not known to be
 // retransmitted.
 //

@@ -15,7 +15,8 @@ struct ParserDescription {
   tapline_parser callbacks;  // the callbacks that the plug-in knows; all others are zero
 };
 
-// Returns nullopt, and sets *error to the reason, if a part is missing, too long, contradictory or of a newer version.
+// Returns nullopt, and sets *error to the reason, if a part is missing, too long, contradictory or from a newer
+// version.
 std::optional<ParserDescription> describe(const tapline_parser* parser, std::string* error);
 
 }  // namespace tapline

@@ -7,8 +7,8 @@
 namespace tapline::postgres {
 namespace {
 
-// A stream that was joined in the middle belongs to another protocol if no message of this one is found within this
-// many bytes.
+// A stream that was joined in the middle belongs to another protocol if no PostgreSQL message is found within this many
+// bytes.
 constexpr uint64_t kMaxSeekBytes = 16 << 20;
 // Maximum number of the server's bytes before the client's first byte.
 constexpr size_t kMaxAheadBytes = 8 << 10;
@@ -81,7 +81,7 @@ ExchangeVerdict Exchange::data(Side side, std::span<const uint8_t> bytes, const 
   segment_ = segment;
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (segment.offset < unit_end_[side] && is_overtaken(side, text, segment)) [[unlikely]]
-    readers_[side].recycle();  // which joins the stream here
+    readers_[side].recycle();  // joins the stream here
   const bool mine = readers_[side].read(bytes, segment, *this) == UnitReader::Verdict::kFine;
   if (is_client(side)) pairing_.requests_settled(readers_[side].settled_offset(), *sink_);
   pass_skipped();
@@ -181,7 +181,8 @@ bool Exchange::may_resume(Side side, std::string_view bytes) {
   }
   if ((is_client(side) && proven()) || !looks_like_responses(bytes, &strong)) return false;
   if (!strong && !is_server(side)) return false;
-  // Neither a response to a request before the latest one nor the middle of any response can begin now.
+  // A response must acknowledge more than the latest one did. Otherwise the bytes are the middle of a response, or
+  // answer an earlier request.
   if (acked_known_ && segment_.peer_offset_known && segment_.peer_offset <= acked_) return false;
   set_client(other_side(side));
   cut_response_off();

@@ -119,8 +119,8 @@ void Exchange::bound(const Segment& first) {
   answer('2', first);
 }
 
-// Handles a description of a statement's parameters or results, which the server sends after the statement was
-// prepared, or before its rows.
+// Handles a description of a statement's parameters or results, which the server sends after preparing the statement,
+// or before its rows.
 void Exchange::described(char type, const Segment& first, uint64_t end) {
   const bool after_prepare = std::exchange(described_, type == 't');
   if (pairing_.response() != nullptr || after_prepare || type != 'T') return;
@@ -157,7 +157,7 @@ void Exchange::failed(std::string_view fields, const Segment& first, uint64_t en
 }
 
 // Marks the requests that an error causes the server to skip. After an error, the server reads up to the next Sync and
-// skips all requests before it, including those that it receives, or that are seen here, later.
+// skips all requests before it, including those that arrive, or are captured, later.
 void Exchange::note_failure(const Request& request, const Response& response) {
   if (response.status != Status::kError || !request.is_extended()) return;
   failed_ = response;

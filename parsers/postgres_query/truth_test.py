@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares postgres_query with a server's log, with tshark, and with itself on degraded captures, and checks that it is
-silent elsewhere.
+"""Compares postgres_query with a server's log, with tshark, and with itself on degraded captures, and checks that it
+emits nothing elsewhere.
 
 1. captures/mixed: psql and pgbench against PostgreSQL 15 (see README): each statement that the server logged, with its
    connection and error, and never in less time than the server took.
@@ -8,7 +8,7 @@ silent elsewhere.
    whose request and response still have their first packets.
 3. The reference captures of postgres/: each statement that tshark sees. Each difference must be a row of
    docs/reference/postgres-differences.md with its reason, and every row must still differ.
-4. Other protocols that tshark takes for PostgreSQL: silence.
+4. Other protocols that tshark mistakes for PostgreSQL: no tuples.
 
 usage: truth_test.py [MONITOR [--print]]      --print writes the differences as rows of that table
 """
@@ -115,7 +115,8 @@ def is_rest_of(heads, ours, whole):
 
 
 def judge(ours, whole, numbers):
-    """Returns the number of pairs whose heads are present and of correct ones (both if one packet has several requests), and the wrong ones."""
+    """Returns [number of pairs whose heads are present, number of correct ones] for packets with one request, the same
+    for packets with several, and the wrong pairs."""
     expected, alone, piped, wrong = set(numbers), [0, 0], [0, 0], []
     asked = collections.Counter(heads[0] for heads, pairs in whole.items() for _ in pairs)
     for heads, pairs in whole.items():

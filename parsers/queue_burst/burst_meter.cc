@@ -21,7 +21,7 @@ void BurstMeter::pass(const queues::Passage& passage) {
   headers_.free(passage.tag);
 }
 
-// Keeps the burst with the headers of its flows, except flows without a separate entry, which have no names.
+// Keeps the burst and the headers of its flows. Drops FlowTable::kOthers, which has no header.
 void BurstMeter::burst(const queues::Burst& burst) {
   if (ended_.size() == kMaxEnded) {
     ++without_room_;

@@ -80,8 +80,8 @@ TEST(TelemetryQueues, EachHopIsAQueue) {
             (Lines{"7:3 6000 6 2 40000 260000 12 12000 0 - 0 0", "9:1.2 0 0 0 10000 10000 12 12000 0 - 0 0"}));
 }
 
-// The first packet waited for 40 µs and found nothing. In this time, a link of 200 Mb/s sends 1,000 bytes and the rest
-// of a frame (1,514 bytes).
+// The first packet waited for 40 µs and found the queue empty. In this time, a link of 200 Mb/s sends 1,000 bytes and
+// the rest of a frame (1,514 bytes).
 TEST(TelemetryQueues, TheLinkBoundsTheError) {
   Harness harness = harness_of(kNsPerSecond, 200'000'000);
   harness.all(two_switches(12));

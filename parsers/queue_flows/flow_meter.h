@@ -17,7 +17,7 @@ class FlowMeter final : private queues::MatchSink {
  public:
   struct Settings : queues::QueueSettings {
     int64_t delay_ns = 0;  // emits only flows whose longest wait is at least this
-    double share = 0;      // and whose share of the queue that the packet with this wait found is at least this
+    double share = 0;      // and whose share of the queue, as that packet found it, is at least this
 
     bool operator==(const Settings&) const = default;
     static Settings of(std::span<const Value> arguments) {

@@ -130,7 +130,7 @@ TEST(QueueFlows, WaitsAreBlamedInFullOverIntervals) {
     EXPECT_EQ(packets, 301u);  // including the probe, which does not wait
     EXPECT_EQ(waited_ns, expected_ns);
     EXPECT_GE(harness.tuples().size(), 12u);
-    // Blame assigned to a flow after its last packet has no tuple.
+    // Blame assigned to a flow after its last packet is in no tuple.
     EXPECT_LE(blamed_ns, expected_ns);
     EXPECT_GE(blamed_ns, unit == "destination" ? expected_ns : expected_ns - expected_ns / 100);
   }
@@ -152,8 +152,8 @@ TEST(QueueFlows, CountsPacketsThatNeverLeaveAsLost) {
   }
 }
 
-// The packet of 2002 overtakes that of 2001 and does not wait long. When the one of 2003 arrives, the queue is empty,
-// but both have left within the longest recent delay.
+// Port 2002's packet overtakes port 2001's and does not wait long. When port 2003's arrives, the queue is empty, but
+// the other two have left within the longest recent delay.
 TEST(QueueFlows, ClassesOvertakeEachOther) {
   std::vector<Frame> frames = two_flows(0);
   const auto pass = [&](uint16_t port, int64_t arrival_us, int64_t departure_us) {

@@ -6,9 +6,9 @@
 
 namespace tapline::queues {
 
-// Consecutive departures of a log: those before a number but not before a time. Both ends move with the packets. In a
-// FIFO queue they move only forward, so a packet costs amortised constant time, regardless of its delay. If packets
-// overtake each other, the beginning may move back. Not thread-safe.
+// Consecutive departures of a log: those with a number below `end` and a time of from_ns or later. Both ends move with
+// the packets. In a FIFO queue they move only forward, so a packet costs amortised constant time, regardless of its
+// delay. If packets overtake each other, the beginning may move back. Not thread-safe.
 class DepartureRange {
  public:
   // Calls entered(number) and left(number) for each departure that the range gains or loses. REQUIRES: `end` does not

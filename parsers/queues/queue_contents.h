@@ -16,7 +16,7 @@ namespace tapline::queues {
 
 struct ContentsOptions {
   uint32_t max_flows = 1 << 16;     // flows in the queue at a time, or referenced
-  uint32_t max_packets = 1 << 20;   // number of departures kept, which are those during the longest wait
+  uint32_t max_packets = 1 << 20;   // maximum number of stored departures: those during the longest wait
   int64_t reordering_ns = 100'000;  // how much earlier a packet may have arrived than one that left before it
   int64_t victim_delay_ns = 500'000;
   // 0: the contents are the packets that left while a packet waited. Otherwise they are the packets that left within
@@ -113,7 +113,7 @@ class QueueContents {
 
  private:
   void make_room();
-  // Returns true if the packets that a packet waited for differ from those of its window.
+  // Returns true if the packets that a packet waited for differ from those in its window.
   bool separate_waits() const { return options_.across_classes_decay_ns > 0; }
   void move(int64_t from_ns, int64_t arrival_ns, uint64_t end);
   void entered(QueueFlow& flow, uint64_t number);

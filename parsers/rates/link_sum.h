@@ -50,7 +50,7 @@ struct LinkShare {
 // Bytes that the other direction acknowledges count at the time of the acknowledgement, so `lead` is the advance up to
 // the direction's first sample in the interval. The lower bound leaves out `lead`, the upper one adds `trail`. The
 // upper bound also covers flows without any sample: it adds as many packets as would go unsampled in one of 20 cases. A
-// flow without a sample for two intervals has ended. Each lane has a separate sum; sums of lanes are added. Takes
+// flow without a sample for two intervals counts as ended. Each lane has a separate sum; sums of lanes are added. Takes
 // constant time per sample and does not allocate. Not thread-safe.
 class LinkSum {
  public:

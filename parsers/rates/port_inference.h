@@ -141,7 +141,7 @@ class PortInference {
 
   RouteFeed::Reader* reader_ = nullptr;
   std::vector<TapNames> taps_;
-  uint64_t known_id_ = 0;                             // ID of the routes from which the fields below are; 0: none
+  uint64_t known_id_ = 0;                             // ID of the routes that the fields below come from; 0: none
   std::vector<const SwitchRoutes*> switches_;         // by tap; null: unknown
   std::vector<bool> infers_;                          // by tap
   std::vector<std::map<uint16_t, uint64_t>> speeds_;  // by tap and port, in bits per second

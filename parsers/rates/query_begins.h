@@ -13,7 +13,7 @@ namespace tapline::rates {
 // and its rate is the mean over that part. Not thread-safe.
 class QueryBegins {
  public:
-  // Records that these queries want a packet of this time.
+  // Records that these queries selected a packet with this time.
   void observe(uint64_t queries, int64_t time_ns) {
     const uint64_t begin = queries & ~known_;
     if (begin == 0) [[likely]]

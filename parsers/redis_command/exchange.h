@@ -41,7 +41,7 @@ struct Response : ResponseHalf {
 
 // Reads both sides of one Redis connection: RESP2, RESP3 and inline commands. Replies are in the order of the commands,
 // except pushes (RESP3's `>`, and in RESP2 the messages of subscribed channels), which reply to no command. SUBSCRIBE
-// and similar commands get a reply per channel, of which the first one counts.
+// and similar commands get a reply per channel; only the first one counts.
 //
 // Nothing is read until the client is known: from the handshake, or from ClientJudge, whose verdict may change;
 // everything read in the wrong roles is then discarded. Nothing is reported until the bytes are recognised for certain,

@@ -21,7 +21,7 @@ namespace tapline::testing {
 //   └───────┴───────────┴─────────────────┴─────────┘
 //
 // flags: 1 from the server, 2 sequence shifted by the parameter (signed, times 16), 4 FIN, 8 RST, 16 SYN, 32 the
-// capture cuts the payload after `parameter` bytes, 64 another connection (of `parameter` % 8), 128 time jumps by
+// capture cuts the payload after `parameter` bytes, 64 another connection (number `parameter` % 8), 128 time jumps by
 // `parameter` seconds.
 void fuzz_packets(std::vector<std::unique_ptr<Parser>> parsers, std::span<const uint8_t> input);
 
@@ -29,12 +29,12 @@ void fuzz_packets(std::vector<std::unique_ptr<Parser>> parsers, std::span<const 
 void fuzz_parsers(const std::vector<std::string>& names, std::span<const uint8_t> input);
 
 // Feeds UDP datagrams and ICMP messages between two hosts to built-in parsers. flags: 1 from the server, 2 ICMP, 4
-// IPv6, 32 the capture cuts the payload after `parameter` bytes, 64 another client port (of `parameter` % 8), 128 time
-// jumps by `parameter` seconds.
+// IPv6, 32 the capture cuts the payload after `parameter` bytes, 64 another client port (number `parameter` % 8), 128
+// time jumps by `parameter` seconds.
 void fuzz_datagrams(const std::vector<std::string>& names, uint16_t server_port, std::span<const uint8_t> input);
 
 // Feeds datagrams with telemetry to built-in parsers: the payload is everything from the shim to the last hop
-// (docs/reference/in-band-telemetry.md). flags: 64 another source port (of `parameter` % 8), 128 time jumps by
+// (docs/reference/in-band-telemetry.md). flags: 64 another source port (number `parameter` % 8), 128 time jumps by
 // `parameter` seconds; otherwise by `parameter` microseconds.
 void fuzz_telemetry(const std::vector<std::string>& names, std::span<const uint8_t> input);
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Runs every parser over all reference captures. Each parser must be silent where its protocol is absent.
 
-tshark's frame counts by protocol decide whether a capture has a protocol. Parsers examine only the payload, tshark also
-ports, so tshark misses some traffic. Tuples from a capture in which tshark sees none of a parser's protocol must have a
-row in docs/reference/false-positives.md with the reason. A monitor runs once over each capture, with all parsers.
+tshark's frame counts by protocol decide whether a capture has a protocol. Parsers examine only the payload, but tshark
+also relies on ports, so it misses some traffic. Tuples from a capture in which tshark sees none of a parser's protocol
+must have a row in docs/reference/false-positives.md with the reason. A monitor runs once over each capture, with all
+parsers.
 
 usage: silence_test.py [MONITOR [--print]]      --print writes the summary of that document
 """

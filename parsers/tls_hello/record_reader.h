@@ -11,14 +11,14 @@ namespace tapline::tls {
 enum class ContentType : uint8_t { kChangeCipherSpec = 20, kAlert = 21, kHandshake = 22, kApplicationData = 23 };
 enum class MessageType : uint8_t { kClientHello = 1, kServerHello = 2 };
 
-// Receives the findings of one side's reader.
+// Receives the findings from one side's reader.
 class RecordHandler {
  public:
   virtual ~RecordHandler() = default;
   // Called with a whole hello. Returns false if it turns out not to be one. `first` is the segment with the first byte
   // of the hello's record.
   virtual bool on_hello(Side side, MessageType type, Bytes body, const Segment& first) = 0;
-  // Called for a record of which only the length is readable.
+  // Called for a protected record, whose content is not readable.
   virtual void on_protected(Side side, ContentType type, uint32_t bytes, const Segment& segment) = 0;
   virtual void on_alert(Side side, uint8_t level, uint8_t description) = 0;
   virtual void on_hello_too_long(Side side) = 0;

@@ -60,7 +60,7 @@ struct ExpectedCost {
 
 ExpectedCost expected_cost(const Program& program, const ExpectedTraffic& traffic, const CostModel& model);
 
-// Returns an empty string if a lane can sustain the program, else a sentence with the figures for the user.
+// Returns an empty string if a lane can sustain the program, else a user-facing message with the figures.
 std::string refusal(const Program& program, const ExpectedTraffic& traffic, const CostModel& model);
 
 }  // namespace tapline::trigger

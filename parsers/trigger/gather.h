@@ -32,7 +32,7 @@ struct GatherOptions {
 // Counts each packet of a lane in the cells of its match set, and by group in channels with groups. No packet is looked
 // up by flow, and no work is done per trigger. Not thread-safe; another thread may sweep its rings.
 //
-// Windows are by packet time. A packet that is earlier than its predecessor is counted at its predecessor's time, so
+// Windows follow packet time. A packet that is earlier than its predecessor is counted at its predecessor's time, so
 // time never runs backwards (as in Emitter::now_ns()).
 class Gather {
  public:

@@ -311,7 +311,7 @@ void Sweep::test_group(size_t part, const GroupTable::Entry& first, uint32_t* wo
     if (!collect_other_lanes(parts_[part].lane, first.key)) return;
   }
   *work = less(*work, static_cast<uint32_t>(counted_.size()) - 1);
-  // No trigger of the group counts more than the sum of all its counters.
+  // No trigger of the group counts more than the sum of all the group's counters.
   Counts all;
   const uint64_t* bound = counted_[0].counter;
   if (counted_.size() > 1 || has_rest_) {

@@ -16,8 +16,8 @@ namespace tapline::trigger {
 struct TriggerOptions {
   GatherOptions gather = {};
   SweepOptions sweep = {};
-  // Steps of sweeping after each burst: see Sweep::run(). At 64 packets a burst and 14.88 million packets per second, a
-  // window of 10 ms has 2,325 bursts, so 48 steps per burst are enough to test and clear 85,000 groups. After half of
+  // Steps of sweeping after each burst: see Sweep::run(). At 64 packets per burst and 14.88 million packets per second,
+  // a window of 10 ms has 2,325 bursts, so 48 steps per burst are enough to test and clear 85,000 groups. After half of
   // the shortest window, the engine takes four times as many steps.
   uint32_t steps_per_burst = 48;
   // Memory of each array that prepare() touches, so that the lane does not wait for new pages. The default covers the

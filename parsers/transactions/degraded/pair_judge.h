@@ -31,8 +31,8 @@ struct PairScore {
   uint64_t repeated = 0;    // transactions reported more often than in the whole capture
   uint64_t half_requests = 0;
   uint64_t half_responses = 0;
-  // Pairs reported for the whole capture of which only the request or only the response begins in an unaltered frame of
-  // the degraded capture.
+  // Pairs, reported for the whole capture, for which only the request or only the response begins in an unaltered
+  // frame.
   uint64_t alone = 0;
   std::vector<std::string> examples;  // examples of wrong ones
   std::vector<std::string> missed;    // eligible pairs that were not right

@@ -38,7 +38,7 @@ public final class Deployment {
   }
 
   /**
-   * A change.
+   * A change to a deployment, with the amount of work that it requires.
    *
    * @param started number of started processes
    * @param stopped number of stopped processes

@@ -19,7 +19,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A processor's arguments as given, after validation: known to the processor, distinct, of the
+ * A processor's arguments as given, after validation: known to the processor, distinct, and of the
  * right type and range.
  */
 final class Arguments {
@@ -78,7 +78,7 @@ final class Arguments {
     return has(name) ? given.get(name).valueSpan() : processor.span();
   }
 
-  /** Returns the processor's name, at which errors that concern no single argument point. */
+  /** Returns the processor's name, the position of errors that concern no single argument. */
   Ast.Word processor() {
     return processor;
   }

@@ -45,7 +45,7 @@ final class ConditionTyper {
   }
 
   /**
-   * Returns a part of the condition with types; nothing after an error.
+   * Returns a part of the condition with types; empty after an error.
    *
    * <p>REQUIRES: the parser has the fields that {@link ParsedCondition#fields} returns.
    */
