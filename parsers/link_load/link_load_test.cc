@@ -126,7 +126,7 @@ TEST(LinkLoad, AgreesWithTheSenders) {
   }
 }
 
-// Two mirror ports show the same flows, and drop different packets of them.
+// Two mirror ports show the same flows, and drop different packets.
 TEST(LinkLoad, EachTapIsMeasuredSeparately) {
   constexpr int kSeconds = 5;
   const std::vector<FlowSpec> flows = slow_flows(6, 2.0, kSeconds);

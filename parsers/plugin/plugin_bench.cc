@@ -125,7 +125,7 @@ void produce(std::span<const Packet> packets, Ring* ring) {
   ring->head.store(head + packets.size(), std::memory_order_release);
 }
 
-// Sends a burst and waits until it has been processed, like a lane whose tuples must be in the order of packets.
+// Sends a burst and waits until it has been processed, like a lane whose tuples must be in packet order.
 void round_trip(std::span<const Packet> packets, Ring* ring) {
   produce(packets, ring);
   while (ring->tail.load(std::memory_order_acquire) != ring->head.load(std::memory_order_relaxed)) _mm_pause();

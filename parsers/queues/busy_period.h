@@ -47,7 +47,7 @@ class BusyPeriod {
     flows_.clear();
   }
 
-  // To be called when the window gains or loses a departure.
+  // Record that the window gained or lost a departure.
   void entered(const DepartureLog::Departure& departure) {
     OfFlow& flow = of(departure.flow);
     flow.direct.add(departure.bytes, victims_);

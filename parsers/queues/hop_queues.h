@@ -16,7 +16,7 @@ struct HopStatistics {
   uint64_t hops = 0;
   uint64_t usable = 0;
   uint64_t incomplete = 0;     // switch ID, egress port, latency or time were not requested, or the switch lacks them
-  uint64_t untimely = 0;       // departures more than kMaxAgeNs before the packet's capture, or after it
+  uint64_t untimely = 0;       // departures more than kMaxAgeNs before the packet's capture, or kMaxAheadNs after it
   uint64_t beyond = 0;         // hops beyond the first Telemetry::kMaxHops of a packet
   uint64_t without_room = 0;   // hops of queues beyond kMaxQueues
   uint64_t contradictory = 0;  // packets, not hops: their telemetry is contradictory
@@ -121,7 +121,7 @@ class HopQueues {
     return true;
   }
 
-  // Finds a queue without recent packets. Searches at most once per kSearchNs, so that a flood of made-up queues is
+  // Finds a queue without recent packets. Searches at most once per kSearchNs, so that a flood of spoofed queues is
   // cheap.
   bool idle(int64_t now_ns, uint32_t* queue) {
     if (now_ns < next_search_ns_) return false;

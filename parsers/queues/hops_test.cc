@@ -44,7 +44,7 @@ void add(const ReportedHop& hop, uint32_t tag, HopSequencer* sequencer) {
   sequencer->add({hop.digest, 7, hop.departure_ns, 1000, true, tag}, hop.arrival_ns, hop.captured_ns);
 }
 
-// Returns packets of one FIFO queue that are captured up to `latest_ns` after they left, in order of capture.
+// Returns packets of one FIFO queue that are captured up to `latest_ns` after they left, in capture order.
 std::vector<ReportedHop> random_hops(int64_t latest_ns, double lost, double repeated, std::mt19937_64* random) {
   std::vector<ReportedHop> hops;
   std::uniform_real_distribution<double> share;

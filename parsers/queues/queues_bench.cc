@@ -89,7 +89,7 @@ struct ReportedHop {
   int64_t arrival_ns, captured_ns;
 };
 
-// Returns the hops in order of capture.
+// Returns the hops in capture order.
 std::vector<ReportedHop> hops_of(const std::vector<Triple>& triples) {
   std::mt19937_64 random(1);
   std::vector<ReportedHop> hops;

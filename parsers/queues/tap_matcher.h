@@ -43,7 +43,7 @@ struct MatchStatistics {
   uint64_t arrivals = 0;
   uint64_t departures = 0;
   uint64_t matched = 0;     // including ambiguous ones
-  uint64_t ambiguous = 0;   // packets without identification: their delays have bounds
+  uint64_t ambiguous = 0;   // arrivals known within bounds: not identified, repeated or out of order
   uint64_t repeated = 0;    // ambiguous ones with an equal packet in the queue
   uint64_t never_came = 0;  // departures without an arrival: lost by the arrivals' tap, or from another link
   uint64_t never_left = 0;  // arrivals without a departure: dropped, lost by the departures' tap, or to another link

@@ -22,8 +22,8 @@ inline const char* name_of(MirrorState state) {
   return kNames[static_cast<int>(state)];
 }
 
-// Bounds of the time that a copy waited in the mirror's queue, above the delay of an empty queue or, after drops, above
-// that of a full one. The delay of a full queue cancels out between two copies, so it need not be known.
+// Bounds of the time that a copy waited in the mirror's queue, relative to the delay of an empty queue or, after drops,
+// to that of a full one. The delay of a full queue cancels out between two copies, so it need not be known.
 struct QueueDelay {
   int64_t low_ns = 0;
   int64_t high_ns = 0;
@@ -239,7 +239,7 @@ class MirrorQueue {
   uint32_t holes_ = 0;
   uint32_t witnesses_ = 0;
   uint32_t last_bytes_ = 0;
-  bool began_empty_ = false;  // false: copies were waiting when observation began
+  bool began_empty_ = false;  // false: copies may have been waiting when observation began
   uint32_t block_packets_ = 0;
   uint64_t block_bytes_ = 0;
   int64_t block_ns_ = 0;

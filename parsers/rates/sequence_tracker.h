@@ -39,9 +39,9 @@ struct Progress {
   int64_t last_hole_ns = 0;  // time of the sample before the latest hole; 0: no hole
 };
 
-// Follows the sequence numbers of one direction of a TCP flow, of which only some segments are captured. Handles
-// wrap-around, holes, retransmissions, reordering, keep-alives (RFC 9293 section 3.8.4), zero-window probes and
-// unrelated numbers. Plain data, zero-initialised: a flow table may store it directly. Not thread-safe.
+// Follows the sequence numbers of one direction of a TCP flow that is captured only in part. Handles wrap-around,
+// holes, retransmissions, reordering, keep-alives (RFC 9293 section 3.8.4), zero-window probes and unrelated numbers.
+// Plain data, zero-initialised: a flow table may store it directly. Not thread-safe.
 class SequenceTracker {
  public:
   struct Limits {
@@ -168,7 +168,7 @@ class SequenceTracker {
     hole_bytes_ = kLargestWindow;
   }
 
-  // Returns true if the segment lies within the latest hole, from which it then removes the segment's bytes.
+  // Returns true, and removes the segment's bytes from the latest hole, if the segment lies within that hole.
   bool fills_hole(uint32_t seq, uint32_t bytes) {
     const uint32_t before = seq - hole_seq_;
     if (hole_bytes_ == 0 || before >= hole_bytes_ || bytes > hole_bytes_ - before) return false;
@@ -216,11 +216,11 @@ class SequenceTracker {
     max_payload_ = std::max(max_payload_, sample.payload_bytes);
     const auto target = static_cast<int32_t>(sample.payload_bytes << kFractionBits);
     if (mean_payload_ == 0) mean_payload_ = static_cast<uint32_t>(target);
-    // A moving average over about ten samples.
+    // A moving average over about eight samples.
     mean_payload_ += static_cast<uint32_t>((target - static_cast<int32_t>(mean_payload_)) / 8);
   }
 
-  int64_t last_ns_ = 0;  // time of the latest sample
+  int64_t last_ns_ = 0;  // time of the latest sample, or acknowledgement of missing data
   int64_t last_hole_ns_ = 0;
   uint32_t hole_seq_ = 0;    // start of the latest hole
   uint32_t hole_bytes_ = 0;  // length of the latest hole, without bytes that later samples filled

@@ -91,7 +91,7 @@ class SwitchRoutes {
   int64_t since(const Route& route) const {
     return route.since_ns == kWithVersion ? version_since_ns_ : route.since_ns;
   }
-  // Returns false if the table has a route to the address.
+  // Returns false if the table already has a route to the address.
   bool insert(const Route& route);
   // Returns the next port on a packet's path, or null if it is unknown; *port then gives the reason.
   const Port* next(uint64_t mac, int64_t time_ns, InferredPort* port) const;

@@ -13,7 +13,7 @@ constexpr uint8_t kRegistersSize = 7;  // block size of the registers, and of th
 static_assert(SketchMemory::bytes_of(kRegistersSize) == 2 * DistinctSketch::kExact * sizeof(uint64_t));
 static_assert(SketchMemory::bytes_of(kRegistersSize) >= DistinctSketch::kRegisters);
 
-// The functions sigma and tau of Ertl's paper.
+// Return sigma and tau, as defined in Ertl's paper.
 double sigma(double x) {
   if (x == 1) return INFINITY;
   double factor = 1, sum = x;

@@ -82,7 +82,7 @@ class UdpFlow final : public Parser {
     state.bytes[side] += packet.wire_bytes;
   }
 
-  // The first tuple of the flow that a query receives has `flows` = 1.
+  // Emits the flow's tuples. The first one that a query receives has `flows` = 1.
   void emit(const Connection& flow, uint64_t queries, Emitter& out) {
     State& state = state_of<State>(flow);
     if (state.position == 0) return;

@@ -18,7 +18,7 @@ namespace tapline::trigger::testing {
 // Compiles the triggers. Fails the test if they are invalid.
 std::shared_ptr<const Program> program_of(const std::vector<Trigger>& triggers);
 
-// Records from which time on each program counts.
+// Records the time from which each program counts.
 class SwapRecorder final : public Recorder {
  public:
   void on_window(const WindowReport& report) override {

@@ -28,6 +28,8 @@ final class ConditionReader {
   private ConditionReader() {}
 
   /**
+   * A parsed group condition.
+   *
    * @param aggregate aggregate as written, in lower case
    * @param field null if missing
    * @param tuples condition on tuples instead of a field; null if there is none
