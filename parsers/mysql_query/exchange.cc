@@ -9,8 +9,7 @@ constexpr uint32_t kKeptOfFirst = 256;    // a greeting
 constexpr uint32_t kKeptOfResponse = 64;  // the numbers of an OK, the code of an error
 constexpr uint32_t kMaxGreetingBytes = 4 << 10;
 constexpr uint32_t kMaxLoginBytes = 128 << 10;
-// A stream that was joined in the middle belongs to another protocol if no MySQL message is found within this many
-// bytes.
+// A stream that was joined in the middle uses another protocol if no MySQL message is found within this many bytes.
 constexpr uint64_t kMaxSeekBytes = 16 << 20;
 constexpr size_t kKeptTextBytes = 256;
 
@@ -251,8 +250,7 @@ bool Exchange::resume_client(Side side, const Piece& piece, Sink& sink) {
   return true;
 }
 
-// Resumes at a response, which must acknowledge more than the latest one did. Otherwise the bytes are the middle of a
-// response, or answer an earlier request.
+// Resumes at a response. It must acknowledge more than the latest one did, whose middle may look like a response.
 bool Exchange::resume_server(Side side, const Piece& piece, Sink& sink) {
   bool strong = false;
   const Segment& segment = piece.segment;
@@ -441,8 +439,7 @@ void Exchange::begin_response(const Packet& packet, Sink& sink) {
   response_acked_known_ = packet.first.peer_offset_known;
 }
 
-// Reads a command that is incomplete when its response arrives: a server may refuse a command before it has received
-// all of it.
+// Reads a command that is incomplete when its response arrives: a server may refuse a command before it is complete.
 void Exchange::read_command_early(const Packet& response, Sink& sink) {
   const Stream& client = sides_[client_];
   if (pairing_.next_request() != nullptr || client.mode != Mode::kInStep || client.reader.between_packets()) return;

@@ -181,8 +181,7 @@ bool Exchange::may_resume(Side side, std::string_view bytes) {
   }
   if ((is_client(side) && proven()) || !looks_like_responses(bytes, &strong)) return false;
   if (!strong && !is_server(side)) return false;
-  // A response must acknowledge more than the latest one did. Otherwise the bytes are the middle of a response, or
-  // answer an earlier request.
+  // Bytes that acknowledge no more than the latest response did may be its middle, or respond to an earlier request.
   if (acked_known_ && segment_.peer_offset_known && segment_.peer_offset <= acked_) return false;
   set_client(other_side(side));
   cut_response_off();

@@ -11,7 +11,8 @@ constexpr uint8_t kFatal = 2;
 // than a Finished, and precede it.
 constexpr uint32_t kAlertBytes = 2 + 1 + 16;
 constexpr uint32_t kMinFinishedBytes = 4 + 32 + 1 + 8;
-// If one side has sent this many bytes since the other side's bytes were due, these count as not captured.
+// If one side has sent this many bytes since its hello and the other side's hello is still missing, that hello counts
+// as not captured.
 constexpr uint64_t kMaxHandshakeBytes = 64 << 10;
 
 }  // namespace
