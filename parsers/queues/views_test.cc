@@ -1,6 +1,6 @@
-// Sends packets of many kinds through a queue that changes the fields that switches change, between two taps that lose
-// some packets. Matched packets must be equal, and lost ones must be counted. TAPLINE_QUEUE_PACKETS is the number of
-// packets for each loss rate (default: 60,000).
+// Sends packets of many kinds through a queue between two taps that lose some packets. The queue changes the fields
+// that a switch changes. Matched packets must be equal, and lost ones must be counted. TAPLINE_QUEUE_PACKETS is the
+// number of packets for each loss rate (default: 60,000).
 #include <gtest/gtest.h>
 
 #include <algorithm>

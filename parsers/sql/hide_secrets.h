@@ -10,9 +10,9 @@ namespace tapline::sql {
 bool may_hold_secret(std::string_view statement);
 
 // If the statement may contain a password, replaces everything from its first quote to its last one, or to its end if
-// it was truncated, with '***'. The server's mode (backslashes, nested dollar quotes) decides which quotes open and
-// which ones close a string, and a wrong guess would show the password, so nothing between the quotes is kept. `quotes`
-// are the characters that may begin a string.
+// it was truncated, with '***'. Keeps nothing between these quotes: which ones open or close a string depends on the
+// server's mode (backslashes, nested dollar quotes), and a wrong guess would show the password. `quotes` are the
+// characters that may begin a string.
 void hide_secrets(std::string& statement, std::string_view quotes, bool is_cut);
 
 }  // namespace tapline::sql

@@ -27,8 +27,8 @@ Trigger trigger_of(uint64_t id, Expression when, GroupBy group = {}) {
   return trigger;
 }
 
-// Returns the condition that the measure is above zero, in a form that is tested at the window's end, so that its value
-// is that of the whole window.
+// Returns the condition that the measure is above zero, in a form that is tested only at the window's end, so that its
+// value covers the whole window.
 Expression at_end(Measure measure) {
   return apply(Op::kAnd, above(value_of(measure), number(0)), above(value_of(Measure::kPackets), number(0)));
 }
