@@ -1,5 +1,5 @@
 // A capture of the packets that one host receives, with the switches' telemetry in front of the IP header: the tag of
-// docs/reference/in-band-telemetry.md, with each hop's switch ID, ports, latency, queue ID, packets in the queue and
+// docs/reference/in-band-telemetry.md, with each hop's switch ID, ports, latency, queue ID, queue length in packets and
 // egress time.
 //
 // The capture contains only headers: frames are truncated after the TCP header.

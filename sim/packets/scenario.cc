@@ -26,7 +26,7 @@ std::vector<FlowSpec> named(std::vector<FlowSpec> flows, const FatTree& tree) {
   return flows;
 }
 
-// Sets TCP's parameters to the values of current Linux.
+// Sets TCP parameters to the defaults of current Linux kernels.
 void set_defaults(uint32_t window_bytes, uint32_t min_timeout_ms) {
   namespace Config = ns3::Config;
   ns3::GlobalValue::Bind("ChecksumEnabled", ns3::BooleanValue(true));

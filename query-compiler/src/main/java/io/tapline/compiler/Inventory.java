@@ -59,7 +59,7 @@ public final class Inventory {
   private final Optional<TriggerCost.Traffic> traffic;
   private final SwitchPorts ports;
 
-  /** A host or group: its name as the file spells it, and its addresses. */
+  /** A host or group: its name as spelled in the file, and its addresses. */
   record Entry(String name, List<IpPrefix> prefixes) {}
 
   Inventory(
@@ -141,7 +141,7 @@ public final class Inventory {
     return webhooks;
   }
 
-  /** Returns the traffic that a monitor is expected to get; empty if it is not known. */
+  /** Returns a monitor's expected traffic; empty if it is unknown. */
   Optional<TriggerCost.Traffic> traffic() {
     return traffic;
   }

@@ -40,7 +40,7 @@ final class MatchReader {
   private final Errors errors;
   private final boolean namesAreKnown;
 
-  /** The first address of each clause that exceeds the caller's scope. */
+  /** For each clause, the first address that exceeds the caller's scope. */
   private final Map<ClauseKind, Ast.Address> beyond = new EnumMap<>(ClauseKind.class);
 
   private MatchReader(Inventory inventory, Rights rights, Errors errors, boolean namesAreKnown) {
@@ -63,7 +63,7 @@ final class MatchReader {
   /**
    * Reads the clauses.
    *
-   * @param ofQueues whether all parsers measure queues: {@link QueueQuery} then checks the rights
+   * @param ofQueues whether all parsers measure queues; if so, {@link QueueQuery} checks the rights
    */
   static Match read(
       Ast.Query query,
@@ -294,8 +294,8 @@ final class MatchReader {
   }
 
   /**
-   * Adds a note if an address may be meant to end with a port: 2001:db8::1:80 is an address whose
-   * last group is 80.
+   * Adds a note if the author may have meant an address to end with a port: 2001:db8::1:80 is an
+   * address whose last group is 80.
    */
   private void noteUnclearPort(Ast.Address address, IpPrefix prefix) {
     String text = address.endpoint().text();

@@ -25,7 +25,7 @@ record Operands(Fields fields) {
     return fields.errors();
   }
 
-  /** Returns a processor without key and value. In plans, counts have no aggregate name. */
+  /** Returns a processor without key and value. Plans omit the aggregate's name for counts. */
   static Processor.Builder aggregating(MergeableAggregate aggregate, Window window) {
     String name = Aggregates.planName(aggregate);
     return Processor.newBuilder().setAggregate(name.equals("COUNT") ? "" : name).setWindow(window);
@@ -103,7 +103,7 @@ record Operands(Fields fields) {
   /**
    * The value that by= refers to.
    *
-   * @param additive whether sums of it are meaningful
+   * @param additive whether sums of its values are meaningful
    */
   record ResolvedValue(String name, Value value, boolean additive) {
     static ResolvedValue of(FieldInfo field, MergeableAggregate aggregate) {

@@ -256,7 +256,7 @@ final class PacketTriggers {
             .toList());
   }
 
-  /** Returns the condition of WHERE and {@code only=}. */
+  /** Returns the conjunction of WHERE and {@code only=}. */
   private ConditionTree filter(String parser, ConditionTree only) {
     return and(Stream.of(where(parser), only).filter(tree -> tree.getNodesCount() > 0).toList());
   }
@@ -283,10 +283,7 @@ final class PacketTriggers {
     return tree.getNodesList().stream().allMatch(PacketTriggers::fits);
   }
 
-  /**
-   * Returns true if packets have the compared fields, in a form that the monitor's program
-   * supports.
-   */
+  /** Returns true if packets have the compared fields, and the monitor supports the comparisons. */
   private static boolean fits(ConditionTree.Node node) {
     return switch (node.getKindCase()) {
       case ALL -> true;

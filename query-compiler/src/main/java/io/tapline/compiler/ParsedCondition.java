@@ -25,7 +25,7 @@ import java.util.stream.Stream;
  * A condition on tuples whose names are not resolved yet.
  *
  * @param tree its fields are words that may name fields, hosts or strings
- * @param spans returns the position of the part that begins at a byte of the text
+ * @param spans maps a byte offset in the text to the position of the part that begins there
  */
 record ParsedCondition(ConditionTree tree, IntFunction<Span> spans) {
 

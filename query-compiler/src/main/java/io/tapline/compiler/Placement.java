@@ -12,8 +12,7 @@ import java.util.List;
 @FunctionalInterface
 public interface Placement {
   /**
-   * Places one monitor on the control plane's own host, which sees packets without mirroring by a
-   * switch.
+   * Places one monitor on the control plane's own host, which sees the packets without mirroring.
    */
   Placement LOCAL =
       match ->

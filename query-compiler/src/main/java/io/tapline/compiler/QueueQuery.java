@@ -127,8 +127,8 @@ final class QueueQuery {
   }
 
   /**
-   * Returns the match for the query's packets. It matches everything for queues, whose taps are
-   * read completely.
+   * Returns the match for the query's packets. For queues, it matches everything, since their taps
+   * are read completely.
    */
   Match match(Match writtenMatch) {
     return measuresQueues ? Match.getDefaultInstance() : writtenMatch;

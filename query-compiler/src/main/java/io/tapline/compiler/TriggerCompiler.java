@@ -130,8 +130,8 @@ public final class TriggerCompiler {
    * The result for a list of triggers.
    *
    * @param triggers the triggers in order, up to the first invalid one
-   * @param errors errors of the invalid trigger; empty if all are valid, or if the stream job would
-   *     test it
+   * @param errors errors of the invalid trigger; empty if all triggers are valid, or if the stream
+   *     job would test the invalid one
    */
   public record CompiledTriggers(List<PacketTrigger> triggers, List<QueryError> errors) {
     public CompiledTriggers {
@@ -141,7 +141,7 @@ public final class TriggerCompiler {
   }
 
   /**
-   * Compiles what the triggers have in common.
+   * Compiles the parts that all triggers have in common.
    *
    * @param clauses the query without PROCESS
    */
@@ -194,7 +194,7 @@ public final class TriggerCompiler {
         .filter(this::fits);
   }
 
-  /** Returns a trigger without {@code only=}, which many triggers share; empty if it is invalid. */
+  /** Returns a trigger without {@code only=}, a form that many triggers share; empty if invalid. */
   private Optional<PacketTrigger> wide(TriggerText trigger) {
     Optional<PacketTrigger> known = wide.get(trigger);
     // Not computed atomically: two threads that compile the same trigger get the same result.
@@ -235,8 +235,8 @@ public final class TriggerCompiler {
   }
 
   /**
-   * Returns true if a monitor has the time to test the trigger, or if the inventory does not state
-   * the monitor's traffic.
+   * Returns true if a monitor has enough CPU time to test the trigger, or if the inventory does not
+   * state the monitor's traffic.
    */
   private boolean fits(PacketTrigger trigger) {
     return ownInventory

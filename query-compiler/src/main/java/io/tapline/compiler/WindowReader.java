@@ -57,7 +57,7 @@ final class WindowReader {
         .build();
   }
 
-  /** Reports errors in s, too. REQUIRES: w is invalid. */
+  /** Reports errors in s, too, and returns an empty window. REQUIRES: w is invalid. */
   private Window wrong() {
     arguments.windowNs("s");
     return Window.getDefaultInstance();

@@ -101,7 +101,7 @@ public record AlertTopicPolicy(Map<String, List<String>> patterns) {
     return topic.startsWith(prefix) && topic.length() > prefix.length();
   }
 
-  /** Returns the patterns, the tenant's own first. */
+  /** Returns the patterns that apply to a tenant, its own first. */
   private List<String> of(Rights rights) {
     List<String> all = new ArrayList<>();
     boolean isDefault = rights.tenant().equals(Rights.DEFAULT_TENANT);

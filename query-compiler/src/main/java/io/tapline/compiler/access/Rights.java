@@ -4,7 +4,7 @@ package io.tapline.compiler.access;
  * The caller's tenant and the part of the network that it may see.
  *
  * @param tenant prefix of the caller's query IDs; "q" if callers are not distinguished
- * @param networkWide whether queries may leave hosts and networks unnamed
+ * @param networkWide whether queries need not name any host or network
  * @param scope addresses that must contain one end of each connection that a query matches
  */
 public record Rights(String tenant, boolean networkWide, Scope scope) {

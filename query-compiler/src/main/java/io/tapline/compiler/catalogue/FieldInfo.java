@@ -4,7 +4,7 @@ package io.tapline.compiler.catalogue;
  * One field of a parser's tuples.
  *
  * @param unit "ns", "bytes"…; empty for names and plain numbers
- * @param additive whether sums of it are meaningful
+ * @param additive whether sums of its values are meaningful
  * @param common whether every parser has it (times, flow, endpoints)
  * @param optional whether a tuple may lack a value
  */

@@ -10,7 +10,7 @@ import java.util.List;
  *
  * @param type any but {@code ADDRESS}
  * @param unit "ns", "bytes"…; empty for plain numbers and strings
- * @param defaultValue in the form that {@code ParserArgument.value} has
+ * @param defaultValue default, in the format of {@code ParserArgument.value}
  * @param min smallest value of a number
  * @param max largest value of a number
  * @param choices valid values of a string
@@ -32,7 +32,8 @@ public record ParserArgumentInfo(
   }
 
   /**
-   * Converts a value from the form of {@code ParserArgument.value} to the form that queries use.
+   * Converts a value from the format of {@code ParserArgument.value} to the format that queries
+   * use.
    */
   public String asWritten(String value) {
     return asWritten(value, unit);

@@ -33,7 +33,7 @@ public record ProcessorInfo(String name, String description, List<ArgumentInfo> 
     CONDITION("condition"),
     TEXT("text");
 
-    /** The name that users read. */
+    /** The name shown to users. */
     public final String text;
 
     ArgumentType(String text) {

@@ -25,8 +25,8 @@ import java.util.regex.Pattern;
  * It does not resolve names or types: the compiler does so for tuples ({@code ConditionTyper}),
  * MultiLog nodes for headers.
  *
- * <p>A word that begins with a letter and is neither a field nor the name of a number is parsed as
- * the output of an aggregate: {@code seq < SEQ}, {@code bytes > watch_1.SUM}.
+ * <p>A word that begins with a letter and is neither a field nor a named number is parsed as the
+ * output of an aggregate: {@code seq < SEQ}, {@code bytes > watch_1.SUM}.
  */
 public final class ConditionParser {
   private static final int MAX_DEPTH = 100;

@@ -16,8 +16,8 @@ import java.util.stream.Collectors;
 
 /**
  * Prints a tree in the canonical spelling of {@code tapline fmt}: {@code AND}, {@code OR}, {@code
- * NOT}, {@code =} and {@code !=} before values and lists in parentheses. The text parses to a tree
- * with the same meaning, and printing that tree gives the same text.
+ * NOT}, {@code =} and {@code !=} for values and for lists, which are in parentheses. The text
+ * parses to a tree with the same meaning, and printing that tree gives the same text.
  */
 public final class ConditionPrinter {
   /** Precedence of an expression. */

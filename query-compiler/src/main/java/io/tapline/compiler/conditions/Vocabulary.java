@@ -4,9 +4,9 @@ import io.tapline.compiler.text.Names;
 import java.util.Set;
 import java.util.regex.Pattern;
 
-/** Decides which words of a condition are names of fields. */
+/** Decides which words of a condition are field names. */
 public sealed interface Vocabulary {
-  /** Returns true for the name of a field. */
+  /** Returns true for a field name. */
   boolean isField(String word);
 
   /** Returns true if dashes join words, as in {@code tcp-flags}; subtraction then needs a space. */
@@ -26,8 +26,8 @@ public sealed interface Vocabulary {
   }
 
   /**
-   * Accepts any name: the compiler resolves fields later, with different spellings, hosts and
-   * strings.
+   * Accepts any name: the compiler later resolves it as a field (in any spelling), a host or a
+   * string.
    */
   record Any() implements Vocabulary {
     private static final Pattern NAME = Pattern.compile("[\\p{L}_][\\p{L}\\p{N}_.-]*");

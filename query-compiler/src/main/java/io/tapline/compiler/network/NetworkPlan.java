@@ -272,7 +272,7 @@ public record NetworkPlan(
         .toList();
   }
 
-  /** Returns true if one of these addresses could be at either end of a connection. */
+  /** Returns true if the match's other side also allows one of these addresses. */
   private boolean otherSideMeans(List<Address> addresses) {
     List<Address> otherAddresses =
         side == MirrorPlanner.Side.TO ? match.getFromList() : match.getToList();
@@ -354,7 +354,7 @@ public record NetworkPlan(
     return new Placement.Placed(monitors, rules(tables, query));
   }
 
-  /** Returns those rules of the tables that a query needs. */
+  /** Returns the rules in the tables that a query needs. */
   static List<Rule> rules(Map<String, RuleTable> tables, String query) {
     List<Rule> rules = new ArrayList<>();
     tables.forEach(

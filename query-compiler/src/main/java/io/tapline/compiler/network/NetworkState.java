@@ -36,15 +36,15 @@ public final class NetworkState {
   private final Map<String, RuleTable> tables;
 
   /**
-   * A query, the hosts at whose edge switches it is mirrored, and the number of zeros that narrow
-   * it.
+   * A query, the hosts whose edge switches mirror it, and the number of zeros required in far
+   * ports.
    */
   private record Part(Match match, MirrorPlanner.Side side, int[] hosts, int zeros) {}
 
   /**
    * A change.
    *
-   * @param steps steps by switch, in this order; none for a switch whose table is unchanged
+   * @param steps steps of each switch, in order; none for a switch whose table is unchanged
    * @param started number of started processes
    * @param stopped number of stopped processes
    */

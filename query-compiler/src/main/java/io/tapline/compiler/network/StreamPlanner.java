@@ -12,8 +12,8 @@ import java.util.stream.IntStream;
 
 /**
  * Chooses, among the existing brokers and Flink clusters, those to which a query's tuples have the
- * shortest path. These are the aggregators and processors of NetAlytics (Middleware 2016, 4.1),
- * except that the services already run and are not started per query. The choice is optimal: since
+ * shortest path. They correspond to the aggregators and processors of NetAlytics (Middleware 2016,
+ * 4.1), except that they already run and are not started per query. The choice is optimal: since
  * there are few brokers and clusters, it tries all combinations. A pure function of its input.
  *
  * <p>The length of a path is the weight of its links: from the monitor to the broker that leads its

@@ -15,15 +15,15 @@ import java.util.Optional;
  * The switches that copy all traffic to collectors, for all queries. Immutable.
  *
  * <pre>
- *   EDGE   h1 ──▶ leaf1 ──▶ spine     each pair of ports by which packets of a host can cross
- *   ALL    any ──▶ leaf1 ──▶ any      each port by which packets can leave
+ *   EDGE   h1 ──▶ leaf1 ──▶ spine     each pair of ports that a host's packets can cross
+ *   ALL    any ──▶ leaf1 ──▶ any      each port through which packets can leave
  *                    │
  *                    └──▶ collector   marked with the ports that the rule names
  * </pre>
  *
- * <p>The rules of a switch never overlap, so each packet has one copy. With EDGE, copies of packets
- * between hosts of one switch do not name the egress port: that port also carries packets that are
- * not copied here, so the copies do not show its load.
+ * <p>The rules of a switch never overlap, so each packet is copied once. With EDGE, copies of
+ * packets between hosts of one switch do not name the egress port: that port also carries packets
+ * that are not copied here, so the copies do not show its load.
  */
 final class TrafficCopies {
   private final SwitchPorts ports;
@@ -40,7 +40,7 @@ final class TrafficCopies {
       return RuleMatch.ANY.through(in, out);
     }
 
-    /** Returns the name of the copies in rules. */
+    /** Returns the name that rules give to the copies. */
     String monitor(String collector) {
       return "%s:ports-%d-%d"
           .formatted(collector, mark >>> 12 & CopyMark.MAX_PORT, mark & CopyMark.MAX_PORT);

@@ -65,7 +65,7 @@ final class PacketExpression {
     }
   }
 
-  /** An operand: its steps, and the unit of a value. */
+  /** An operand: its steps, its unit if it is a value, and whether it is a comparison. */
   private record Part(List<PacketStep> steps, String unit, boolean isTruth) {}
 
   private final List<String> tokens;

@@ -116,7 +116,7 @@ public final class TriggerCost {
       return windowNs / everyNs;
     }
 
-    /** Returns true if a window's groups must also be found in its earlier panes. */
+    /** Returns true if a window's groups must also be looked up in its earlier panes. */
     boolean finds() {
       return panes() > 1 && !group.isEmpty();
     }

@@ -80,7 +80,7 @@ public final class TupleTriggers {
     return obstacle(trigger, sampling);
   }
 
-  /** Returns true if a group of tuples meets the condition if and only if one of its parts does. */
+  /** Returns true if a group of tuples meets the condition exactly when one of its parts does. */
   private static boolean isExtreme(Processor trigger) {
     Condition.Comparison comparison = trigger.getCondition().getComparison();
     boolean isAbove =

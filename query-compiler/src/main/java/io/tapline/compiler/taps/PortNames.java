@@ -9,7 +9,7 @@ import java.util.stream.Stream;
 
 /**
  * Resolves port names using a network's links: SWITCH:NEIGHBOUR and SWITCH:NUMBER become the names
- * that taps have. Without a network, all names stay unchanged.
+ * that taps use. Without a network, all names stay unchanged.
  */
 public final class PortNames {
   private final SwitchPorts ports;

@@ -18,13 +18,13 @@ public final class Errors {
   private Span use;
   private String used;
 
-  /** Creates the errors of a query that names no hosts. */
+  /** Creates an empty collection for a query that names no hosts. */
   public Errors() {
     this(Optional.empty());
   }
 
   /**
-   * Creates the errors of a query.
+   * Creates an empty collection.
    *
    * @param subnets the part of the network that the caller may see; empty for the whole network
    */

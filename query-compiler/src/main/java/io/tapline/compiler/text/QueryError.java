@@ -3,8 +3,8 @@ package io.tapline.compiler.text;
 import java.util.Comparator;
 
 /**
- * One error in a query. The query's author can fix it: every error of the compiler is the user's
- * fault (wrong usage, HTTP 400), never the system's.
+ * One error in a query. The query's author can fix it: every error that the compiler reports is the
+ * user's fault (wrong usage, HTTP 400), never the system's.
  *
  * @param code kind of error, for programs
  * @param line line, from 1

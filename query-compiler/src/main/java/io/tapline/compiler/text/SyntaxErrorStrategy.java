@@ -21,7 +21,7 @@ import org.antlr.v4.runtime.misc.IntervalSet;
 final class SyntaxErrorStrategy extends DefaultErrorStrategy {
   private final Errors errors;
 
-  /** Tokens that rules which ended at {@link #seenIndex} would also have accepted there. */
+  /** Tokens that would also have been accepted at {@link #seenIndex}, by rules that ended there. */
   private final IntervalSet seen = new IntervalSet();
 
   private int seenIndex = -1;

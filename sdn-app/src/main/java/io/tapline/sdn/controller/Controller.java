@@ -224,7 +224,7 @@ public final class Controller implements NetworkAdapter {
         : edges.stream().filter(port -> port.datapath() == pinned).toList();
   }
 
-  /** Recovers the hosts that an earlier controller knew from its flows. */
+  /** Recovers, from the flows of an earlier controller, the hosts that it knew. */
   private void recoverHosts() {
     Predicate<Flow> toPort =
         flow ->
@@ -249,7 +249,7 @@ public final class Controller implements NetworkAdapter {
   private final class Events implements SwitchListener {
     private boolean recovered;
 
-    /** True if hosts have moved, possibly those of monitors. */
+    /** True if mirror flows may be outdated, since hosts, links or trees have changed. */
     private boolean mirrorStale;
 
     @Override

@@ -38,8 +38,8 @@ final class Forwarder {
   private final Set<SwitchConnection> waiting = new HashSet<>();
 
   /**
-   * Switches that did not complete a round in time; others do not wait for them until they have
-   * caught up.
+   * Switches that did not complete a round in time. Until they have caught up, other switches do
+   * not wait for them.
    */
   private final Set<SwitchConnection> late = new HashSet<>();
 

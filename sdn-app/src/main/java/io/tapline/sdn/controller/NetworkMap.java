@@ -34,8 +34,8 @@ import java.util.TreeMap;
  * @param addresses IPv4 addresses by host
  * @param switchOfAddress datapath of the edge switch above each IPv4 address
  * @param monitorPorts ports by switch and host
- * @param marksPorts false if copies of all traffic are not marked with their ports, since switches
- *     can't change a copy's address: monitors then infer the ports from routes
+ * @param marksPorts false if switches can't change a copy's address, so copies of all traffic are
+ *     not marked with their ports, and monitors infer the ports from routes
  * @param linkMbit speed of all links in Mb/s; 0 for the speeds that switches report
  */
 public record NetworkMap(

@@ -33,8 +33,8 @@ final class NetworkView implements Ports {
   }
 
   /**
-   * Returns true if there was time to discover links since the last new switch was connected and
-   * read.
+   * Returns true if enough time to discover links has passed since the last new switch was
+   * connected and read.
    */
   boolean isSettled() {
     return nowNs - lastNewNs >= options.settleNs();

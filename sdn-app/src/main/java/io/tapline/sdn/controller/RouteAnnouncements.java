@@ -38,7 +38,9 @@ final class RouteAnnouncements {
    */
   private static final long PATIENCE_NS = 5_000_000_000L;
 
-  /** Longest time for which a copy waits in a mirror port's queue, and on its way to a monitor. */
+  /**
+   * Maximum time for a copy to reach its monitor, including the wait in the mirror port's queue.
+   */
   private static final long COPY_DELAY_NS = 50_000_000;
 
   private final Map<String, Long> datapaths;
@@ -58,7 +60,7 @@ final class RouteAnnouncements {
   private boolean settled = true;
 
   /**
-   * Creates announcements for no observer.
+   * Creates announcements without an observer.
    *
    * @param datapaths datapath IDs of switches by name
    * @param speeds returns the speed of a port's link in bits per second, 0 if it is unknown

@@ -1,8 +1,8 @@
 package io.tapline.sdn.flow;
 
 /**
- * A flow's cookie: 16 bits that mark Tapline, 8 for the kind, 40 for the epoch in which it was
- * installed.
+ * A flow's cookie: 16 bits that identify Tapline, 8 for the kind, 40 for the epoch in which the
+ * flow was installed.
  */
 public final class Cookie {
   /** Bits of the mark. */

@@ -13,9 +13,9 @@ import java.util.Map;
 /**
  * The messages that turn a switch's actual flows into the wanted ones. New and changed flows come
  * first, highest priority first; deletions come last, lowest priority first. Barriers separate
- * messages whose order matters. After each message, every packet is therefore treated as it is
- * either before or after the change. Flows of other owners are never changed; if one has the key of
- * a wanted flow, it blocks that flow.
+ * messages whose order matters. After each message, every packet is therefore treated either as
+ * before or as after the change. Flows of other owners are never changed; if one has the key of a
+ * wanted flow, it blocks that flow.
  *
  * @param messages messages in order; none if nothing differs
  * @param blocked wanted flows whose key belongs to another owner's flow

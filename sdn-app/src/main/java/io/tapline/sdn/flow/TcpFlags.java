@@ -1,7 +1,7 @@
 package io.tapline.sdn.flow;
 
 /**
- * TCP segments whose flags agree with a value in the bits of a mask.
+ * TCP segments whose flags, after masking, equal a value.
  *
  * @param mask 12 bits; 0 matches any packet, including other protocols
  */

@@ -7,8 +7,8 @@ import java.util.Map;
  * One version of the switches' routes, from which monitors infer the ports of packets.
  *
  * @param number grows with each version
- * @param settleNs the maximum time for which a switch may still use its earlier route after
- *     confirming a change, and a copy may be on its way to a monitor
+ * @param settleNs maximum time from a switch's confirmation of a change until the last copy of a
+ *     packet that took the earlier route reaches a monitor
  * @param switches routes and ports by switch name; unknown for absent switches
  */
 public record RouteVersion(long number, long settleNs, Map<String, Switch> switches) {

@@ -6,7 +6,7 @@ import java.util.Map;
 /**
  * The complete wanted mirror state of a network, as opposed to a change.
  *
- * @param tables tables by name of the switch; an absent switch has no rules
+ * @param tables tables by switch name; an absent switch has no rules
  * @param monitors name of each monitor's host, by the monitor's ID
  * @param marks destination Ethernet addresses of copies, by the monitor's ID; copies for an absent
  *     monitor keep their addresses

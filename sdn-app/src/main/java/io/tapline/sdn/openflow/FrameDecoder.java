@@ -12,8 +12,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Splits a connection's bytes into messages: version (1 byte), type (1), total length (2), xid (4).
- * Drops packet-ins beyond the switch's rate limit before they cause any cost, and briefly pauses
- * reading from a switch that sends many of them.
+ * Drops packet-ins beyond the switch's rate limit without decoding them, and briefly pauses reading
+ * from a switch that sends many of them.
  */
 final class FrameDecoder extends ByteToMessageDecoder {
   private static final int HEADER_BYTES = 8;
