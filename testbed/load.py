@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """Requests pages at random times until SIGTERM, each on a separate connection.
 
-A page is PATTERN or PATTERN:FIRST:COUNT, such as /video/{:04}:1:1000 for /video/0001 to /video/1000; each request takes one of the
-patterns, all equally often, and one of its numbers. The client does not wait for responses, so a slow server does not slow it down.
-Prints the responses as JSON: {"statuses": {"200": 612}, "patterns": {"/video/{:04}": 612}}. Exit code 1 if a response is not 200 or a
-connection fails.
+A page is PATTERN or PATTERN:FIRST:COUNT, such as /video/{:04}:1:1000 for /video/0001 to /video/1000; each request draws one of the
+patterns, all with equal probability, and one of its numbers. The client does not wait for responses, so a slow server does not slow
+it down. Prints the responses as JSON: {"statuses": {"200": 612}, "patterns": {"/video/{:04}": 612}}. Exit code 1 if a response is not
+200 or a connection fails.
 """
 import argparse
 import asyncio

@@ -1,7 +1,7 @@
 """Runs the parts of an experiment in the experiment's namespaces, and reports the results (see parts.sh).
 
 A part is a module with two functions. run(seconds, folder, out) writes figures to `out`, unless it is None, and CSV with
-details to `folder`; it returns results for JSON, and the requirements that they miss. table(results) returns Markdown.
+details to `folder`; it returns results for JSON, and the unmet requirements. table(results) returns Markdown.
 """
 import argparse
 import datetime
@@ -56,8 +56,7 @@ def run(experiment, parts, page):
 
 
 def main(experiment, parts, page):
-  """Runs the experiment with this name, whose parts have these names, and ends the process. `page` contains its
-  tables."""
+  """Runs the named experiment, which has these parts, and ends the process. `page` contains its tables."""
   try:
     sys.exit(run(experiment, parts, page))
   except (programs.Wrong, tapline_server.Wrong) as wrong:

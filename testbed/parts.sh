@@ -36,7 +36,7 @@ read_arguments() {
   fi
 }
 
-# require_built PROGRAM…: fails unless these native programs and the packages of all experiments are installed.
+# require_built PROGRAM…: fails unless these native programs and the packages that all experiments need are installed.
 require_built() {
   require_packages ip:iproute2 tc:iproute2 ethtool:ethtool tcpdump:tcpdump unshare:util-linux setpriv:util-linux taskset:util-linux \
     /usr/bin/python3:python3

@@ -12,8 +12,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parent / "build" / "bin"
 SETTLE_S = 0.5
-# One core sends and receives: a packet that is timestamped on one core may enter the queue after a packet with a later
-# timestamp from another core.
+# One core sends and receives. With several, a packet that is timestamped on one core might enter the queue after a
+# packet with a later timestamp from another core.
 SENDING_CORE = str(min(os.sched_getaffinity(0)))
 
 

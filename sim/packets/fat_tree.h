@@ -42,7 +42,7 @@ struct TreeOptions {
 
 class FatTree {
  public:
-  // Called for a packet for which a switch has no room, with its IPv4 header in front or passed separately.
+  // Called for each packet that a switch drops. The packet begins with its IPv4 header.
   using OnDrop = std::function<void(uint32_t switch_id, ns3::Ptr<const ns3::Packet>)>;
 
   FatTree(const TreeOptions& options, OnDrop on_drop);

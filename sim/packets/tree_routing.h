@@ -15,7 +15,7 @@ class TreeRouting final : public ns3::Ipv4RoutingProtocol {
   static ns3::TypeId GetTypeId();
 
   void add(ns3::Ipv4Address destination, uint32_t interface) { routes_[destination] = interface; }
-  // Diverts a random fraction `share` of the packets to the destination to the other interface.
+  // Sends a random fraction `share` of the destination's packets through this interface instead.
   void add_detour(ns3::Ipv4Address destination, uint32_t interface, double share);
 
   // Makes each packet wait for a random time of up to `max_ns` before it is sent on. Packets leaving through one

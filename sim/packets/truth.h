@@ -1,4 +1,4 @@
-// The events that the simulation itself knows, for comparison with a diagnosis.
+// The simulation's own record of events, for comparison with a diagnosis.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-"""Diagnoses throughput tests that overlap at a border router with a low mean load (ConQuest, section 6), with a server and its
-taps."""
+"""Diagnoses throughput tests that overlap at a border router with a low mean load (ConQuest, section 6), using a server and
+its taps."""
 import json
 import subprocess
 import time
@@ -90,7 +90,7 @@ def missed(result):
 
 
 def run(seconds, folder, out):
-  """Sends and diagnoses. Returns the results, and the requirements that they miss."""
+  """Sends the flows and diagnoses the queue. Returns the results and the unmet requirements."""
   del folder, out  # This part draws no figure.
   report, verdict, counters, copies_lost = measure(seconds)
   result = summary(report, counters, copies_lost, seconds)

@@ -53,7 +53,7 @@ def pairs_of(files, rows, totals):
 
 
 def run(seconds, folder, out):
-  """Sends the flows and compares. Returns the results, and the requirements that they miss."""
+  """Sends the flows and compares. Returns the results and the unmet requirements."""
   files, _, counters = lab.captured(FLOWS, seconds, folder)
   rows, totals = lab.passages(files)
   pairs = pairs_of(files, rows, totals)

@@ -3,10 +3,11 @@
 
   copies.py POLLS LINK_BITS_PER_S DELAY_NS SHARE CAPTURE=MARK,...  ...
 
-Reads captures of copies (nanosecond pcap) and the polls of backlog.py, whose devices it takes in the order of the marks.
-Prints a line of JSON for each queue: the packets that arrived, left and were matched; for each poll that saw packets, or
-at which the copies show some, its bytes and the error of the contents that Tapline computes from the copies, in bytes;
-the number of polls that took longer than 200 us, which are left out; and the times at which a flow first met the condition on delay and share.
+Reads captures of copies (nanosecond pcap) and the polls of backlog.py, whose devices it takes in the order of the
+marks. Prints a line of JSON for each queue: the number of packets that arrived, left and were matched; for each poll at
+which the queue was not empty, according to the kernel or to the copies, the kernel's bytes and the error of the bytes
+that Tapline computes from the copies; the number of polls that took longer than 200 us, which are left out; and the
+times at which a flow first met the condition on delay and share.
 """
 import collections
 import json
@@ -76,8 +77,8 @@ def is_short(poll):
 
 
 def errors(rows, polls):
-  """Returns, for each poll that saw packets or at which the rows show some, its bytes and the error of the contents that the
-  rows show."""
+  """Returns (bytes, error of the contents according to the rows) for each poll at which the queue was not empty, according
+  to the poll or to the rows."""
   contents = depth.Depth(rows)
   return [(poll[2], error) for poll, error in zip(polls, depth.errors(rows, polls))
           if poll[2] > 0 or contents.between(*poll[:2])[1] > 0]

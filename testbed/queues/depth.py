@@ -65,7 +65,7 @@ def draw(rows, polls, folder):
 
 
 def run(seconds, folder, out):
-  """Sends the flows and compares. Returns the results, and the requirements that they miss."""
+  """Sends the flows and compares. Returns the results and the unmet requirements."""
   files, polls, counters = lab.captured(FLOWS, seconds, folder)
   rows, totals = lab.passages(files)
   sums = {key: sum(tuple_row[key] for tuple_row in lab.tuples(files, "queue_depth"))

@@ -61,7 +61,7 @@ def passages(files, link_bits_per_s=0):
 
 
 def not_accounted(totals, counters, files):
-  """Returns the requirements on the totals of queue_passages that are not met."""
+  """Returns the unmet requirements on the totals of queue_passages."""
   left, _ = truth.matched(packets_of(files["arrivals"]), packets_of(files["departures"]))
   required = {
       "all departures are matched": totals["departures"] == totals["matched"] + totals["never_came"] == counters["packets"]

@@ -89,7 +89,7 @@ int64_t longest_delay_ns(const std::vector<Departure>& departures) {
   return longest_ns;
 }
 
-// The sketch's windows are powers of two, so this clock's unit is such that a window is `window_ns` long.
+// The sketch's windows are powers of two, so this clock's unit is chosen to make a window `window_ns` long.
 class Clock {
  public:
   Clock(int64_t begin_ns, int64_t window_ns) : begin_ns_(begin_ns), window_ns_(window_ns) {}

@@ -17,7 +17,7 @@ class Passed:
   own_bytes: int
 
   def contributes(self, share):
-    """Returns True if the packet's flow had this share of the queue that the packet found."""
+    """Returns True if the packet's flow had at least this share of the queue that the packet found."""
     return self.queue_bytes > 0 and self.own_bytes >= share * self.queue_bytes
 
 
@@ -38,8 +38,8 @@ def matched(arrivals, departures):
 
 
 def out_of_order(left):
-  """Counts the packets that arrived more than REORDERING_NS before one that left earlier: several cores timestamp and forward
-  packets."""
+  """Counts the packets that arrived more than REORDERING_NS before one that left earlier, which is possible because several
+  cores timestamp and forward packets."""
   latest_ns = count = 0
   for _, arrival_ns, _, _ in left:
     count += arrival_ns < latest_ns - REORDERING_NS

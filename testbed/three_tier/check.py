@@ -5,7 +5,7 @@
   check.py --tuples FILE                          reads JSON lines of tcp_conn_time and http_get; - is standard input
 
 Tapline must report:
-  - as many connections between two hosts as summary.csv (from tshark) says, each closed by both sides;
+  - as many connections between two hosts as summary.csv (from tshark) lists, each closed by both sides;
   - their mean and median duration, from SYN to second FIN, within 0.01 ms: both sides read the same packets' times;
   - requests to the proxy per method, host, URL and status, and per client port, exactly as in nginx's log;
   - requests to the application servers per server, client port, URL and status, exactly as in their logs.

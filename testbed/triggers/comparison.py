@@ -46,8 +46,8 @@ class Comparison:
     return [key for key, event in self.events.items() if not event["certain"] or event["incomplete"]]
 
   def onsets(self):
-    """Returns the windows with events whose predecessor did not meet the condition. In other overlapping windows, no packet made the
-    condition true."""
+    """Returns the windows that have an event and, if windows overlap, follow one that did not meet the condition. In other
+    overlapping windows, no packet made the condition true."""
     overlapping = self.condition.window_ns > self.condition.every_ns
     return [(end_ns, group) for end_ns, group in self.common()
             if not overlapping or (end_ns - self.condition.every_ns, group) not in self.met]
@@ -59,7 +59,7 @@ class Comparison:
 
 
 def compare(items, conditions, events):
-  """Compares the events of each condition, whose number is its trigger's."""
+  """Compares the events of each condition with its truth. A condition's index is its trigger's number."""
   found = []
   for number, condition in enumerate(conditions):
     own = [event for event in events if event["trigger"] == number]
@@ -85,7 +85,7 @@ def summaries_of(comparisons):
 
 
 def missed(summaries):
-  """Returns the requirements that the comparisons miss."""
+  """Returns the requirements that the comparisons do not meet."""
   found = []
   for row in summaries:
     required = {"the condition held in some windows": row["met"] > 0, "each window in which it held has an event": row["missing"] == 0,

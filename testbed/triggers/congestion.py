@@ -81,7 +81,7 @@ def draw(packets, begins, cause, folder):
 
 
 def run(seconds, folder, out):
-  """Sends the flows and compares. Returns the results, and the requirements that they miss."""
+  """Sends the flows and compares. Returns the results and the unmet requirements."""
   outcome = link.run("packets", (FULL, VICTIM, CAUSE), lambda: send(seconds), folder, limit_bytes=LIMIT_BYTES)
   packets, (_, victim, cause) = outcome.items, outcome.comparisons
   begins, flows = bursts_of(packets)

@@ -82,7 +82,7 @@ def draw(answers, share, folder):
 
 
 def run(seconds, folder, out):
-  """Sends the requests and compares. Returns the results, and the requirements that they miss."""
+  """Sends the requests and compares. Returns the results and the unmet requirements."""
   outcome = link.run("http_get", (ERRORS, SHARE), lambda: send(seconds), folder, items_in=answers_in, snapshot_bytes=SNAPSHOT_BYTES,
                      test=served)
   answers, found = outcome.items, outcome.comparisons

@@ -1,4 +1,4 @@
-"""Distinguishes a SYN flood from spoofed sources from a crowd of real connections (Trumpet's use case)."""
+"""Distinguishes a SYN flood with spoofed sources from a crowd of real connections (Trumpet's use case)."""
 import subprocess
 
 import comparison
@@ -65,7 +65,7 @@ def draw(packets, found, folder):
 
 
 def run(seconds, folder, out):
-  """Sends the packets and compares. Returns the results, and the requirements that they miss."""
+  """Sends the packets and compares. Returns the results and the unmet requirements."""
   outcome = link.run("packets", (MANY, FLOOD), lambda: send(seconds), folder)
   packets, (many, flood) = outcome.items, outcome.comparisons
   summaries = comparison.summaries_of(outcome.comparisons)

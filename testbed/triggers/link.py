@@ -100,8 +100,8 @@ def attempt(tested, send, snapshot_bytes, folder):
 def run(parser, conditions, send, folder, *, items_in=lambda packets: packets, limit_bytes=500_000, snapshot_bytes=128, test=monitor):
   """Calls send() while the monitor tests the conditions as triggers on the parser's tuples. Returns an Outcome.
 
-  items_in() makes, from packets, the items that the conditions count; test(query, folder) makes the context that tests a
-  query."""
+  items_in() converts packets to the items that the conditions count; test(query, folder) returns the context manager
+  that tests a query."""
   folder.mkdir(exist_ok=True)
   subprocess.run([*IN_SWITCH, "tc", "qdisc", "replace", "dev", QUEUE, "root", "tbf", "rate", "100mbit", "burst", "5kb", "limit",
                   str(limit_bytes)], check=True)

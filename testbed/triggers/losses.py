@@ -82,7 +82,7 @@ class Bursts:
 
 
 def shown(packet, dropped):
-  """Returns the dropped packets that a received one reveals: those whose bytes it skips."""
+  """Returns the dropped packets whose bytes a received packet skips, which reveals their loss."""
   begin = packet.seq - packet.missing_bytes
   return [lost for lost in dropped if lost.time_ns < packet.time_ns and (lost.seq - begin) % 2**32 < packet.missing_bytes]
 
@@ -129,7 +129,7 @@ def draw(dropped, lost, folder):
 
 
 def run(seconds, folder, out):
-  """Sends the flows and compares. Returns the results, and the requirements that they miss."""
+  """Sends the flows and compares. Returns the results and the unmet requirements."""
   outcome = link.run("packets", (LOST, BURST), lambda: send(seconds), folder, limit_bytes=LIMIT_BYTES)
   packets, (lost, _) = outcome.items, outcome.comparisons
   summaries = comparison.summaries_of(outcome.comparisons)

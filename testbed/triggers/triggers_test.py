@@ -79,7 +79,7 @@ class EvaluatorTest(unittest.TestCase):
 
   def test_the_times_of_two_captures(self):
     first, second, third = (bytes([i]) for i in range(3))
-    # The second packet was timestamped before the first, and the third packet by each capture.
+    # The second packet was timestamped before the first, and each capture timestamped the third packet itself.
     early = [(10, 60, first), (8, 60, second), (20, 60, third)]
     late = [(10, 60, first), (8, 60, second), (23, 60, third), (30, 60, first)]
     self.assertEqual(list(truth.stamped_twice(early, late)), [(10, 10, 60, first), (10, 10, 60, second), (20, 23, 60, third)])

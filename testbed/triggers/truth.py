@@ -74,8 +74,8 @@ def stamped_twice(early, late):
   """Returns (earliest time in ns, latest time, bytes on the wire, frame) of each packet in `early`, which `late` must also
   contain.
 
-  Each time is at least that of every packet captured earlier, since a packet that was timestamped when it entered a core's
-  queue may be captured after one that was timestamped when it was captured."""
+  Raises times so that they never decrease in capture order: a packet that was timestamped when it entered a core's queue
+  may be captured after one that was timestamped on capture."""
   waiting, latest_ns = collections.defaultdict(collections.deque), 0
   for time_ns, _, frame in late:
     latest_ns = max(latest_ns, time_ns)
@@ -89,7 +89,7 @@ def stamped_twice(early, late):
 
 
 def packets_in(path, later=None):
-  """Reads the packets of a capture, or of two captures on one interface, of which `later` has the later times."""
+  """Reads the packets of a capture, or of two captures on one interface; `later` is the one with the later times."""
   captured = packets_of(path)
   stamped = stamped_twice(captured, packets_of(later) if later else captured)
   clients, highest, packets = {}, {}, []
@@ -137,8 +137,8 @@ def windows_of(items, condition):
 
 
 def contents_of(members, begin_ns, end_ns):
-  """Returns each list of items that the window may contain. Times are in order, so of the items that may lie on either side
-  of the window's beginning, it contains the last ones; of those at its end, the first ones."""
+  """Returns each list of items that the window may contain. Since times are in order, the window contains the last of the
+  items that may lie on either side of its beginning, and the first of those at its end."""
   before = [item for item in members if item.time_ns < begin_ns]
   after = [item for item in members if item.latest_ns >= end_ns]
   if any(item.latest_ns >= end_ns for item in before):
@@ -148,7 +148,8 @@ def contents_of(members, begin_ns, end_ns):
 
 
 def crossing(members, condition):
-  """Returns the number of first items with which a condition that is true became true for the last time."""
+  """Returns the length of the shortest prefix of the items from which on the condition stays true. REQUIRES: it is true
+  for all items."""
   count = len(members)
   while count > 1 and condition.holds(members[:count - 1]):
     count -= 1

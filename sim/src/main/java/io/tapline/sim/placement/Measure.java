@@ -4,17 +4,22 @@ import io.tapline.placement.Cost;
 
 /** Measures of a layout. Traffic is a percentage of the whole workload's traffic. */
 public enum Measure {
-  /** Figure 7: monitors to aggregators, times hops, over the workload's bits per second. */
+  /**
+   * Figure 7: traffic from monitors to aggregators times hops, divided by the workload's traffic.
+   */
   BANDWIDTH("bandwidth_percent"),
-  /** Figure 7: monitors to aggregators, times weights, over the workload's bits per second. */
+  /**
+   * Figure 7: traffic from monitors to aggregators times weights, divided by the workload's
+   * traffic.
+   */
   WEIGHTED("weighted_percent"),
-  /** Like BANDWIDTH, over the workload's bits per second times its own hops. */
+  /** Like BANDWIDTH, divided by the workload's traffic times its own hops. */
   BANDWIDTH_PER_HOP("bandwidth_per_hop_percent"),
-  /** Like WEIGHTED, over the workload's bits per second times its own weights. */
+  /** Like WEIGHTED, divided by the workload's traffic times its own weights. */
   WEIGHTED_PER_WEIGHT("weighted_per_weight_percent"),
-  /** Like BANDWIDTH, including aggregators to processors. */
+  /** Like BANDWIDTH, including traffic from aggregators to processors. */
   PROCESSOR_BANDWIDTH("processor_bandwidth_percent"),
-  /** Like WEIGHTED, including aggregators to processors. */
+  /** Like WEIGHTED, including traffic from aggregators to processors. */
   PROCESSOR_WEIGHTED("processor_weighted_percent"),
   /** Figure 8: number of processes. */
   PROCESSES("processes");

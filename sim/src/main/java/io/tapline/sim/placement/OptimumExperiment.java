@@ -23,8 +23,8 @@ import java.util.function.Consumer;
  * with fewer processes have more traffic than Netalytics-Network, layouts with the same number of
  * processes are considered instead.
  *
- * <p>Instances: a fat tree of k=4 (16 hosts) with the paper's hosts and 4 to 9 flows. Every second
- * instance has processes with a quarter of the paper's capacity, to make capacities matter.
+ * <p>Each instance is a fat tree of k=4 (16 hosts) with the paper's hosts and 4 to 9 flows. Every
+ * second instance has processes with a quarter of the paper's capacity, to make capacities matter.
  */
 public final class OptimumExperiment {
   private static final int K = 4;

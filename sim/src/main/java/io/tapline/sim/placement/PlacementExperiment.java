@@ -19,7 +19,7 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
-/** Measures the cost of each strategy by the number of monitored flows, as in Figures 7 and 8. */
+/** Measures how each strategy's cost depends on the number of monitored flows (Figures 7 and 8). */
 public final class PlacementExperiment {
   /** Strategies in the order in which tables list them: the paper's three, then ours. */
   public static final Map<String, Strategy> STRATEGIES = strategies();

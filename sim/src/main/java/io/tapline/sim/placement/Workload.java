@@ -5,9 +5,9 @@ import io.tapline.placement.Flows;
 import java.util.random.RandomGenerator;
 
 /**
- * Random flows of a fat tree, as described in 6.2: half stay in their rack, three tenths in their
- * pod, and two tenths leave their pod. Rates are log-normal: heavy-tailed as in Benson et al. (IMC
- * 2010), with the median at 1/7.4 of the mean.
+ * Random flows in a fat tree, as described in the paper's section 6.2: half stay in their rack,
+ * three tenths in their pod, and two tenths leave their pod. Rates are log-normal: heavy-tailed as
+ * in Benson et al. (IMC 2010), with the median at 1/7.4 of the mean.
  */
 public final class Workload {
   private static final double IN_RACK = 0.5;
