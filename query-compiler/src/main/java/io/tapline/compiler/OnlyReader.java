@@ -52,7 +52,7 @@ final class OnlyReader {
         .ifPresent(only -> WhereReader.checkWithoutFields(only, errors));
   }
 
-  /** Narrows a trigger to those of its parser's tuples that meet the condition, if there is one. */
+  /** Restricts a trigger to the tuples that meet the condition, if there is one. */
   void narrow(Processor.Builder trigger, Arguments arguments) {
     ParserInfo parser =
         fields.parsers().stream()

@@ -30,8 +30,8 @@ final class PacketTriggerReader {
   }
 
   /**
-   * Returns the parser whose packets the trigger counts; empty if the trigger aggregates tuples. If
-   * a condition is valid for both, it counts packets.
+   * Returns the parser whose packets the trigger counts; empty if the trigger aggregates tuples. A
+   * trigger whose condition is valid for both counts packets.
    */
   Optional<ParserInfo> parser(Arguments arguments) {
     List<ParserInfo> parsers = fields.parsers();
@@ -41,7 +41,7 @@ final class PacketTriggerReader {
         .findFirst();
   }
 
-  /** Returns the trigger with all parts that do not depend on packets. */
+  /** Returns the trigger without its condition. */
   Processor.Builder compile(ParserInfo parser, Arguments arguments, Window window) {
     Processor.Builder result =
         Processor.newBuilder().setWindow(window).setValue(Value.newBuilder().setField("value"));

@@ -83,7 +83,7 @@ final class PacketTriggers {
   /** The triggers that the monitor tests, and the processors that the stream job runs. */
   record Split(List<PacketTrigger> triggers, List<Processor> processors) {}
 
-  /** Returns true if a window is longer than the time between the ends of successive windows. */
+  /** Returns true if successive windows overlap. */
   static boolean overlaps(Window window) {
     return !window.getSize().equals(window.getSlide());
   }

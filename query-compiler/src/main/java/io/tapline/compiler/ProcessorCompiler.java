@@ -57,7 +57,7 @@ final class ProcessorCompiler {
     this.errors = errors;
   }
 
-  /** Returns true if PROCESS has no more processors than a job supports. */
+  /** Reports an error and returns false if PROCESS has more processors than a job supports. */
   static boolean areFewEnough(List<Ast.Processor> processors, Errors errors) {
     if (processors.size() <= MAX_PROCESSORS) {
       return true;
@@ -191,7 +191,10 @@ final class ProcessorCompiler {
     }
   }
 
-  /** Reports windows that are too short for the stream job; only monitors support these. */
+  /**
+   * Reports an error if a trigger's windows are too short for the stream job, unless the monitor
+   * can test them.
+   */
   private void isLongEnough(Processor processor, Arguments arguments) {
     long everyNs = Durations.toNanos(processor.getWindow().getSlide());
     if (!processor.hasTrigger() || everyNs >= ProcessorCatalogue.SHORTEST_WINDOW_NS) {

@@ -232,8 +232,8 @@ public record NetworkPlan(
   /**
    * Returns the match that each of the query's monitors counts, by the name of the monitor's host:
    * the mirrored connections of the monitor's own hosts, without the packets that it receives for
-   * other queries. A connection between hosts of two monitors belongs to the monitor under the
-   * first switch, which mirrors it.
+   * other queries. A connection between hosts of two monitors belongs to the monitor whose edge
+   * switch has the lower number, which mirrors it.
    */
   public Map<String, Match> parts() {
     Map<String, List<Address>> own = new LinkedHashMap<>();

@@ -18,7 +18,7 @@ public final class Names {
     return lower(name).replace('-', '_');
   }
 
-  /** Converts only ASCII letters: the lower case of some others is several characters. */
+  /** Converts only ASCII letters to lower case, since some others become several characters. */
   public static String lower(String text) {
     StringBuilder lower = new StringBuilder(text);
     for (int i = 0; i < lower.length(); i++) {

@@ -140,7 +140,7 @@ class NetworkStateTest {
         .containsExactly("10.2.0.1/32:81");
   }
 
-  /** The first switch mirrors the connection, regardless of which end the query names. */
+  /** The edge switch with the lower number mirrors the connection. */
   @Test
   void aConnectionBetweenTwoMonitorsBelongsToOne() {
     NetworkState state = NetworkState.empty(NETWORK).using(Set.of("h-1-0-1", "h-2-0-0"));

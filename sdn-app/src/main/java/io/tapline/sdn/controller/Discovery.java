@@ -110,7 +110,7 @@ public final class Discovery {
 
   /**
    * Handles an LLDP frame if hosts were learned at one of its ports. Either a host relayed the
-   * frame, or the hosts were learned wrongly, before the link was known. A host that answers a
+   * frame, or the hosts were learned by mistake, before the link was known. A host that answers a
    * probe is behind the port.
    */
   private Result doubted(SwitchPort switchPort, SwitchPort claimed, long nowNs) {
