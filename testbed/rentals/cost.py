@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Measures the cost of monitoring as MariaDB's queries per second under mariadb-slap.
 
-Each round measures Tapline, the general log, the slow log at 0 s, and none of them, in rotating order. The database and
-its client share one core. Tapline runs on another core, as on a separate host, but its packets are copied on the
-database's core. Logs are in memory. Runs inside the namespaces of sandbox.sh.
+Each round measures Tapline, the general log, the slow log with a limit of 0 s, and none of them, in rotating order. The
+database and its client share one core. Tapline runs on another core, as on a separate host, but its packets are copied
+on the database's core. Logs are in memory. Runs inside the namespaces of sandbox.sh.
 """
 import argparse
 import os

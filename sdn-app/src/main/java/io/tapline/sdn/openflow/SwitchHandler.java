@@ -174,7 +174,7 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
     }
   }
 
-  /** Returns the action for a message, which is already completely decoded. */
+  /** Finishes decoding a message, and returns the action to run for it. */
   private Runnable understood(ChannelHandlerContext context, OFMessage message) {
     if (message instanceof OFHello hello && phase == Phase.HELLO) {
       Optional<OFVersion> version = Versions.common(hello);

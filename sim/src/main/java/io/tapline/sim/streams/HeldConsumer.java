@@ -28,10 +28,10 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.resps.StreamEntry;
 
 /**
- * A query with {@code SAMPLE auto} whose job is limited to a share of the load by a Kafka quota,
- * until the load falls below the quota. The rate controller, the broker, the stream job and Redis
- * are real. The monitor is a producer that samples flows by their hash, at the latest rate that it
- * received, and counts the dropped tuples.
+ * Runs a query with {@code SAMPLE auto} whose job is limited to a share of the load by a Kafka
+ * quota, until the load falls below the quota. The rate controller, the broker, the stream job and
+ * Redis are real. The monitor is a producer that samples flows by their hash, at the latest rate
+ * that it received, and counts the dropped tuples.
  *
  * <p>The results are the rate, the job's lag, and the number of windows in which the true values
  * were within the job's bounds. Time is the wall clock. Not thread-safe.

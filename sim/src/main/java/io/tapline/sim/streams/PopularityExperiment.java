@@ -23,9 +23,9 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.resps.StreamEntry;
 
 /**
- * NetAlytics' Figure 16: the popularity of the second and third most popular keys over time, as
- * measured by a top-k query minute by minute, on a scale where each minute's most popular key has
- * 100.
+ * Reproduces NetAlytics' Figure 16: the popularity of the second and third most popular keys over
+ * time, as measured by a top-k query minute by minute, on a scale where each minute's most popular
+ * key has 100.
  *
  * <p>The requests come from {@link HotSet} and pass through a real broker, the stream job and
  * Redis. Every resulting count is compared with the sent requests.
