@@ -155,8 +155,8 @@ public final class NetworkState {
   /**
    * Makes switches copy their traffic to collectors.
    *
-   * @throws PlacementException if the inventory does not number ports, or another query has another
-   *     vantage
+   * @throws PlacementException if the inventory does not number ports, or another query has a
+   *     different vantage
    * @throws TooManyRules if a switch has no room for the rules
    */
   public Change copy(String query, Traffic traffic) {

@@ -58,8 +58,8 @@ final class TrafficCopies {
   /**
    * Adds a query.
    *
-   * @throws PlacementException if ports of a switch are not numbered, or another query has another
-   *     vantage: a monitor could not tell the copies apart
+   * @throws PlacementException if ports of a switch are not numbered, or another query has a
+   *     different vantage, since a monitor could not tell the copies apart
    */
   TrafficCopies with(String query, Traffic traffic) {
     for (String name : traffic.collectors().keySet()) {
