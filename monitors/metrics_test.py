@@ -35,7 +35,7 @@ class MetricsTest(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.capture = os.path.join(self.folder.name, "played.pcap")
-        # Two seconds of packets, then a pause of a minute, in which the test looks.
+        # Two seconds of packets, then a pause of a minute, during which the test reads the metrics.
         packets = [(1700000000 + 2 * i / PACKETS, ARP if i % 10 == 0 else tcp_frame(10000 + i)) for i in range(PACKETS)]
         with open(self.capture, "wb") as file:
             file.write(pcap([*packets, (1700000060, tcp_frame(1))]))

@@ -24,7 +24,7 @@ class Agent {
   Agent(const AgentConfig& config, LeaseAccess access, std::vector<std::string> parsers, Reporter* reporter,
         const std::atomic<bool>* stop);
 
-  // Returns when `stop` is set and all queries have ended.
+  // Runs until `stop` is set and all queries have ended.
   Status run();
 
  private:
@@ -75,8 +75,9 @@ class Agent {
   std::unique_ptr<MonitorChild> monitor_;
   // True while the monitor accepts commands and has not been asked to end.
   bool monitor_ready_ = false;
-  // True once the monitor has accepted commands; then the error that it reported, if any.
+  // True once the monitor has accepted commands.
   bool monitor_was_ready_ = false;
+  // The error that the monitor reported, if any.
   v1::MonitorStatus::Failure monitor_failure_;
   uint32_t monitor_starts_ = 0;
   std::chrono::milliseconds monitor_pause_{0};

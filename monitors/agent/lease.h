@@ -28,7 +28,7 @@ struct LeaseEvent {
   // True if the token is missing or wrong, or the certificate names another host.
   bool refused = false;
   v1::AgentCommand command{};
-  // Time of arrival: nanoseconds since the epoch.
+  // Time of arrival, in nanoseconds since the epoch.
   int64_t at_ns = 0;
 };
 

@@ -1,5 +1,5 @@
-// The credentials with which an agent authenticates to control planes: TLS with a token, a certificate or both. A
-// separate network may need none.
+// The credentials with which an agent authenticates to control planes: TLS with a token, a certificate or both. An
+// isolated network may need none.
 #pragma once
 
 #include <grpcpp/grpcpp.h>

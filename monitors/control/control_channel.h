@@ -7,7 +7,7 @@
 //   credit       →  credits, repeated when more is needed
 //   mirrored        (no event)
 //   copies_lost     (no event)
-//   triggers     →  triggers, once all lanes count them, or with the reason for a refusal
+//   triggers     →  triggers, once all lanes use them, or with the reason for a refusal
 //   routes       →  routes, once no lane uses earlier ones, or with the reason for a refusal
 //
 // A query that ends automatically (LIMIT) is reported in the same way. A command that can't be read is refused; other

@@ -1,6 +1,6 @@
 // Adds queries to a monitor's running lanes, and ends them, on a separate thread.
 //
-// A slot goes through: free → written and prepared → added to each lane, which confirms → ends → done in each lane →
+// A slot's states are: free → written and prepared → added to each lane, which confirms → ends → done in each lane →
 // reported with its accounting → free. Only look() frees slots.
 #pragma once
 

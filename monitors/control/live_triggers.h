@@ -32,7 +32,7 @@ class LiveTriggers {
 
   // Executes a command. If the command is refused, the error states why, and the triggers stay unchanged.
   Status change(const v1::TriggersCommand& command);
-  // Continues the work. Returns a report once a version counts on all lanes or is refused.
+  // Continues the work. Returns a report once all lanes use a version, or it is refused.
   std::optional<v1::MonitorStatus::Triggers> look();
   // Returns true if some version has neither taken effect nor been refused.
   bool is_busy() const { return latest_.version != counting_.version; }

@@ -106,7 +106,7 @@ bool DispatchStage::wants_fragments() const {
 void DispatchStage::drop(const Packet& packet) {
   for (uint32_t query : SetBits(packet.queries)) {
     Accounting& account = (*accounts_)[query];
-    // This view of the packet was not counted; another view is.
+    // Another view of the packet was counted, not this one.
     if (!queries_[query].match.counts(packet)) {
       account.lose_packets(index_of(Drop::kWorkerRingFull), 1);
       continue;

@@ -1,6 +1,6 @@
-// Records an output's obligations: batches that were sent but not acknowledged, tuples that were not sent, and the
+// Records an output's unfinished work: batches that were sent but not acknowledged, tuples that were not sent, and the
 // counts that each query's next batch must report. If the ledger is in memory that outlives the process, the next
-// process fulfils them.
+// process finishes this work.
 //
 // A batch that was sent may or may not have arrived. The next process sends an empty batch with the incarnation of the
 // dead process and the same sequence number, whose accounting reports the tuples as lost. Readers identify a batch by
@@ -50,7 +50,7 @@ struct BatchLedger {
   // True if the ledger records an output's batches, false if it records only the waiting tuples.
   bool batches;
   std::array<Stream, kMaxQueries> streams;
-  // Tickets from this number up have not been used, and their entries in `debts` are all zero.
+  // Tickets at and above this number have not been used, and their entries in `debts` are all zero.
   uint32_t tickets;
   std::array<OutstandingBatch, kMaxInFlight> debts;
 };

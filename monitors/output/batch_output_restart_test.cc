@@ -32,8 +32,8 @@ struct Reader {
   }
 };
 
-// Processes die with batches that are acknowledged, arrived or neither, and with unsent tuples. For every such
-// combination, each packet and tuple must be reported to readers exactly once.
+// Processes die with batches that were acknowledged, only arrived, or were lost, and with unsent tuples. In every such
+// case, each packet and tuple must be reported to readers exactly once.
 TEST_F(BatchOutputTest, TheNextProcessReportsTheLossesOfADeadOne) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);
@@ -76,7 +76,7 @@ TEST_F(BatchOutputTest, TheNextProcessReportsTheLossesOfADeadOne) {
   }
 }
 
-// For values that such a batch lacks, readers use the dead process's own batches.
+// Batches on behalf of a dead process omit the watch time, since readers take it from that process's own batches.
 TEST_F(BatchOutputTest, LossesOfADeadProcessAreReportedWithoutItsWatchTime) {
   const auto ledger = std::make_unique<BatchLedger>();
   open({.incarnation = 1, .flush_after_ns = 0, .ledger = ledger.get()});

@@ -28,7 +28,7 @@ TEST_F(BatchOutputTest, QueriesOfShortIntervalsAreSentMoreOften) {
     output_->tick(now_ns, now_ns);
   }
   EXPECT_EQ(sent_of(0), 1);
-  // two batches with rows and then, without rows, watermarks at the same interval
+  // Two batches have rows; then batches without rows carry watermarks at the same interval.
   EXPECT_EQ(sent_of(1), 5);
   EXPECT_EQ(rows(1), 50u);
   EXPECT_EQ(sent_.back().batch.watermark_ns(), start_ns + 100'000'000);

@@ -212,7 +212,7 @@ Status read_threads(const v1::Monitor& monitor, ThreadLayout* layout) {
 
 Status read_placement(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec) {
   for (const v1::Monitor& monitor : plan.monitors()) {
-    // A part that was moved keeps its name on the new host.
+    // A part that moved to another host keeps its ID.
     if (monitor.id() != monitor_id && monitor.host() != monitor_id) continue;
     spec->monitor = monitor.id();
     spec->partition = monitor.partition();

@@ -11,8 +11,8 @@ import io.tapline.schema.proto.FieldCondition;
 import io.tapline.schema.proto.TupleFilter;
 
 /**
- * Converts conditions in plans of the previous control-plane version, whose queries a newer control
- * plane resumes.
+ * Converts conditions in plans of the previous control-plane version, so that queries of that
+ * version can be resumed.
  */
 final class EarlierConditions {
   private EarlierConditions() {}

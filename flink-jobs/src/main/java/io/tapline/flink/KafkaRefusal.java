@@ -7,7 +7,7 @@ import org.apache.flink.runtime.execution.SuppressRestartsException;
 import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.AuthorizationException;
 
-/** Fails jobs whose requests the brokers refuse, without a restart, which would not help. */
+/** Fails jobs permanently if brokers refuse their requests, since a restart would not help. */
 public final class KafkaRefusal {
   private static final long PAUSE_MS = 100;
 

@@ -106,7 +106,7 @@ public record QuerySpec(
     }
   }
 
-  /** Returns the greatest common divisor of the panes of all sliding windows. */
+  /** Returns the greatest common divisor of the pane lengths of all sliding windows. */
   public long slotNs() {
     return processors.stream()
         .filter(spec -> !spec.window().isWholeQuery())

@@ -102,8 +102,8 @@ class CompletenessTest {
   }
 
   /**
-   * Tests that the next batch reports the losses of all these seconds, and that their shares add up
-   * to the total.
+   * Tests losses of several seconds, which the next batch reports: each second gets a share, and
+   * the shares add up to the total.
    */
   @Test
   void aPausedMonitorLostPacketsInEachSecond() throws Exception {

@@ -10,7 +10,7 @@ import java.util.function.BiConsumer;
 
 /**
  * Accounts by packet time, so that each window reports its own packets and tuples. A slot's length
- * is the greatest common divisor of all processors' panes. Not thread-safe.
+ * is the greatest common divisor of all processors' pane lengths. Not thread-safe.
  */
 public final class Ledger {
   /** Time of events that precede the first time reported by any monitor. */
@@ -29,7 +29,7 @@ public final class Ledger {
   /**
    * Creates an empty ledger.
    *
-   * @param slotNs greatest common divisor of the panes of all processors
+   * @param slotNs greatest common divisor of all processors' pane lengths
    */
   public Ledger(int processors, long slotNs) {
     this.processors = processors;

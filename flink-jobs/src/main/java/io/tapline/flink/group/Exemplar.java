@@ -28,7 +28,7 @@ public record Exemplar(
   private static final int FIXED_BYTES = 4 * Long.BYTES + 2 * Integer.BYTES + 2;
 
   /**
-   * Encodes the flow as bytes that sort by its end; the other fields only make the order
+   * Encodes the flow as bytes that sort by end time; the other fields only make the order
    * deterministic.
    *
    * <pre>

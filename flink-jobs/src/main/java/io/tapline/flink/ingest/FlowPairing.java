@@ -14,7 +14,7 @@ import java.util.Map;
 
 /**
  * Pairs the tuples of a flow by flow ID: start and end events of one parser (diff), and a second
- * parser's key fields (join). All parsers of a flow share one partition.
+ * parser's key fields (join). All tuples of a flow are in one partition.
  *
  * <pre>
  *   start ──▶ flow{start}            joined tuple ──▶ flow{key, count}

@@ -68,7 +68,7 @@ final class Progress {
     return watermarkNs == Long.MAX_VALUE;
   }
 
-  /** Returns true if some monitor did not watch for all of a window that closes now. */
+  /** Returns true if some monitor did not watch throughout a window that closes now. */
   boolean isPartial(long windowStartNs, long windowEndNs) {
     return !silentBefore(windowEndNs).isEmpty()
         || IntStream.range(0, marksNs.length)
@@ -79,8 +79,8 @@ final class Progress {
   }
 
   /**
-   * Returns true if some monitor's watch was interrupted between the start of the watch and {@code
-   * endNs}.
+   * Returns true if some monitor stopped watching, even temporarily, after it had begun and before
+   * {@code endNs}.
    */
   boolean wasInterrupted(long endNs) {
     return !silentBefore(endNs).isEmpty()

@@ -40,8 +40,8 @@ final class Json {
   }
 
   /**
-   * Returns one result row. The completeness is passed as JSON, since all rows of a window have the
-   * same.
+   * Returns one result row. The completeness is passed as JSON, since all rows of a window share
+   * it.
    */
   String row(WindowRows window, ResultRow row, int rank, boolean tied, String completeness)
       throws IOException {
@@ -136,7 +136,7 @@ final class Json {
     }
   }
 
-  /** Writes an alert's change. The beginning and the end of an alert have the same ID. */
+  /** Writes the beginning or the end of an alert; both have the same ID. */
   private void writeAlert(JsonGenerator json, ResultRow row) throws IOException {
     long since = row.change().sinceNs();
     json.writeObjectFieldStart("alert");

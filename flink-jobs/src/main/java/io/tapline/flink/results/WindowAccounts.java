@@ -24,7 +24,7 @@ import java.util.TreeMap;
  * reaches count in the next window, which was open when they happened. Not thread-safe.
  */
 final class WindowAccounts {
-  /** Reasons for losses of an unknown number of tuples, which may be why a window has no tuples. */
+  /** Reasons for losses of unknown size, which may include all of a window's tuples. */
   private static final Set<String> UNSEEN =
       Set.of("missing_batch", "monitor_replaced", "kernel_missed");
 

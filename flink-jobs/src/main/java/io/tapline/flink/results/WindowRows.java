@@ -12,7 +12,7 @@ import java.util.List;
  *
  * @param startNs first nanosecond of the window
  * @param endNs first nanosecond after the window
- * @param partial whether some monitor did not watch for all of the window, or the window has not
+ * @param partial whether some monitor did not watch throughout the window, or the window has not
  *     ended
  * @param omitted number of rows beyond the limit
  * @param silent indexes of the silent monitors for which the window did not wait

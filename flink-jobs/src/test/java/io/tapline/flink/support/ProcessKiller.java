@@ -39,6 +39,8 @@ public final class ProcessKiller {
   private final List<String> log = new ArrayList<>();
 
   /**
+   * Creates a test for a deployment.
+   *
    * @param seconds packet time of the workload
    * @param connections connections seen by each of two monitors
    */

@@ -17,6 +17,8 @@ public final class ServerProcess implements AutoCloseable {
   private Process process;
 
   /**
+   * Creates a process without starting it.
+   *
    * @param log file to which the server's output is appended
    */
   public ServerProcess(Path log, List<String> command) {

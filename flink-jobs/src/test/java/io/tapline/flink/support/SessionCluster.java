@@ -28,6 +28,8 @@ public final class SessionCluster implements AutoCloseable {
   }
 
   /**
+   * Starts a cluster.
+   *
    * @param settings settings that extend or replace the defaults
    */
   public SessionCluster(Path directory, Map<String, String> settings) throws Exception {

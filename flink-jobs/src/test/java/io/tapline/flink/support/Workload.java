@@ -25,7 +25,9 @@ public final class Workload {
   /** The time at which each monitor's stream ends. */
   public final List<Long> endsNs = new ArrayList<>();
 
-  /** Time since which all monitors watch; {@link Long#MIN_VALUE} if batches do not state it. */
+  /**
+   * Time since which all monitors have watched; {@link Long#MIN_VALUE} if batches do not state it.
+   */
   public long watchedSinceNs = Long.MIN_VALUE;
 
   public long repeats;
@@ -44,6 +46,8 @@ public final class Workload {
   }
 
   /**
+   * Generates the traffic.
+   *
    * @param lateChance one in this many intervals is followed by a late batch; 0 for no late batches
    * @param hasStartTime whether batches state when their monitor began to watch, which is a time in
    *     the first half
