@@ -1,7 +1,7 @@
 """Draws the components of the code and their dependencies as SVG, from the tables in make/includes.txt and make/packages.txt.
 
 A component is a top-level folder of the repository. `parsers/api` is drawn separately, since every folder may include it. An arrow leads
-from a component to one that it may use; arrows that follow from two others are omitted. The arrows come from the tables, and the boxes'
+from a component to one that it may use; arrows that two others imply are omitted. The arrows come from the tables, and the boxes'
 positions from PLACES, which has a line for each component.
 """
 
@@ -83,7 +83,7 @@ def uses(tables):
 
 
 def arrows(uses):
-    """Returns the pairs (component, used component) that do not follow from two or more others. Raises CycleError if there is a
+    """Returns the pairs (component, used component) that two or more others do not imply. Raises CycleError if there is a
     cycle."""
     reached = {}
     for user in graphlib.TopologicalSorter(uses).static_order():

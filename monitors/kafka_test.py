@@ -79,7 +79,7 @@ class KafkaTest(unittest.TestCase):
         monitor.await_event("progress", lambda event: event["packets"] >= now + packets)
 
     def end(self, monitor, traffic):
-        """Returns the accounting once all packets sent have been received."""
+        """Stops the traffic. Returns the accounting once all sent packets have been received."""
         sent = traffic.stop()["sent"]
         monitor.await_event("progress", lambda event: event["packets"] == sent)
         self.assertEqual(monitor.terminate()[0], 0)

@@ -96,7 +96,7 @@ class Monitor {
   }
 
  private:
-  // Makes lanes that run to completion: each one parses the packets that it receives.
+  // Creates lanes that run to completion: each one parses the packets that it receives.
   void make_lanes() {
     for (auto& source : sources_) {
       ParserUnit& unit = make_unit(parsers_for(config_, queries_), layout_.lanes);
@@ -104,7 +104,7 @@ class Monitor {
     }
   }
 
-  // Makes one lane that receives packets, and workers that parse them.
+  // Creates one lane that receives packets, and workers that parse them.
   void make_pipeline() {
     PacketSource* source = sources_[0].get();
     std::vector<WorkerGroup> groups;

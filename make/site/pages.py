@@ -35,7 +35,7 @@ def site_path(path):
 
 
 def shown(path):
-    """Returns True for files that are on the site if a page leads to them."""
+    """Returns True for files that are on the site if a page links to them."""
     return path.startswith(DOCS) or path.endswith((".md", *PICTURES))
 
 

@@ -50,7 +50,7 @@ class Assignments {
   // infer ports from old routes.
   void forget_routes();
 
-  // Ends all queries in order, or abandons them if the lease was not renewed within the grace period.
+  // Ends all queries cleanly, or abandons them if the lease was not renewed within the grace period.
   void end_all(bool abandon = false);
 
   // Returns true if any query needs a monitor.

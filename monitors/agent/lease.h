@@ -1,8 +1,8 @@
 // One stream to a control plane, from its hello until it breaks.
 //
-// A reading thread connects, pushes received messages and finally the loss of the lease with its reason into the inbox;
-// a writing thread sends the messages that send() queued. Only the owner may call the functions. Only the destructor
-// blocks.
+// A reading thread connects and pushes received messages into the inbox, and finally the loss of the lease with its
+// reason. A writing thread sends the messages that send() queued. Only the owner may call the functions. Only the
+// destructor blocks.
 #pragma once
 
 #include <grpcpp/grpcpp.h>

@@ -40,7 +40,7 @@ class MonitorChild {
   bool read(std::vector<v1::MonitorStatus>* events);
   // Asks the monitor to flush and end.
   void stop();
-  // Waits for the exit of a monitor whose output has ended, and returns its cause.
+  // Waits until a monitor whose output has ended exits, and returns the cause.
   std::string reap();
 
  private:

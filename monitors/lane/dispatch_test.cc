@@ -99,7 +99,7 @@ class SharedSink final : public NullSink {
   AllBatches* sent_;
 };
 
-// Makes connections with `requests` GETs each, and interleaves their packets.
+// Returns the interleaved packets of connections with `requests` GETs each.
 std::vector<Timed> traffic(uint32_t connections, uint32_t requests) {
   std::vector<std::vector<Bytes>> frames(connections);
   for (uint32_t i = 0; i < connections; ++i) {

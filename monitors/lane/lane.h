@@ -48,7 +48,7 @@ struct LaneOptions {
   MonitorPage* page = nullptr;
 };
 
-// Lets other threads follow the lane while it runs.
+// The lane's progress, which other threads may read while the lane runs.
 struct LaneProgress {
   std::atomic<uint64_t> packets{0};
   std::atomic<uint64_t> bytes{0};
@@ -146,7 +146,7 @@ class Lane {
   std::array<double, kMaxQueries> pipeline_limits_;  // by query, as last set by kLimit
   bool limits_changed_ = false;
   uint64_t unwatched_ = 0;    // added queries whose watched-since time is not set yet
-  uint64_t unconfirmed_ = 0;  // queries whose packets switches may not yet copy in full
+  uint64_t unconfirmed_ = 0;  // queries whose packets switches might not copy completely yet
   uint64_t ended_ = 0;        // queries whose end was passed to the stage, until they are done
   bool end_under_way_ = false;
   FlowHasher hasher_;

@@ -186,7 +186,7 @@ class LaneTest : public testing::Test {
   std::atomic<bool> stop_{false};
 };
 
-// Makes a complete connection from `client_port`, with one packet every millisecond.
+// Returns the packets of a complete connection from `client_port`, one every millisecond.
 inline std::vector<ListSource::Timed> connection(int64_t start_ns, uint16_t client_port, uint16_t server_port = 80) {
   TcpSegment out{.src_port = client_port, .dst_port = server_port};
   std::vector<ListSource::Timed> packets;

@@ -7,7 +7,7 @@
 namespace tapline {
 namespace {
 
-// Makes two views of every packet of the connections, before and after a queue that delays it by 40 ms.
+// Returns two views of every packet, before and after a queue that delays it by 40 ms.
 std::vector<ListSource::Timed> two_views(std::vector<ListSource::Timed> packets) {
   for (size_t i = 0, count = packets.size(); i < count; ++i) {
     packets.push_back({packets[i].time_ns + 40'000'000, packets[i].frame, 1});

@@ -19,7 +19,7 @@ namespace tapline {
 // taken. Any thread may call the functions, but only one at a time may call reset() and grant().
 class PacketCredits {
  public:
-  // Starts with `granted` packets, of which `taken` are already taken.
+  // Starts with `granted` packets; `taken` of them are already taken.
   void reset(uint32_t query, uint64_t granted, uint64_t taken = 0) {
     granted_[query] = std::max(granted, taken);
     left_[query].store(granted_[query] - taken, std::memory_order_relaxed);

@@ -28,7 +28,7 @@ class MessageSocket {
     kClosed,     // the peer has closed its end
   };
 
-  // Makes both ends, which are closed on exec. The caller owns them.
+  // Creates both ends, which are closed on exec. The caller owns them.
   static Status make_pair(int* one, int* other);
   // Returns true if the descriptor is one end of such a pair.
   static bool is(int fd);

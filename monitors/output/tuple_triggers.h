@@ -110,7 +110,7 @@ class TupleTriggers {
     size_t max_groups = 0;
     int64_t end_ns = INT64_MIN;  // end of the open pane
     std::unordered_map<std::string, Group> groups = {};
-    std::map<int64_t, uint64_t> losses = {};  // by start time of the window's panes: number of losses at that time
+    std::map<int64_t, uint64_t> losses = {};  // number of losses at each start time of the window's panes
   };
 
   void advance(Watch& watch, int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);

@@ -152,7 +152,7 @@ Status read_sampling(const v1::Sampling& sampling, QuerySpec* spec) {
   return {};
 }
 
-// Refuses a plan that samples if the tuples of one of its parsers are correct only if the parser sees all packets.
+// Refuses a plan that samples if one of its parsers emits correct tuples only when it sees all packets.
 Status check_all_traffic(const QuerySpec& spec) {
   if (spec.sampling_rate == 1 && !spec.rate_may_fall) return {};
   for (const std::string& name : spec.parsers) {

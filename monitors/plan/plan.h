@@ -21,8 +21,8 @@ Status parse_plan(std::string_view json, const std::string& where, v1::Plan* pla
 // Parses a plan file.
 Status load_plan(const std::string& path, v1::Plan* plan);
 
-// Makes the query of a monitor without plans: applies these parsers, named as in parser_call.h, to every packet. Fails
-// if a parser or argument is unknown, or if a value is invalid.
+// Creates the query of a monitor without plans, which applies these parsers, named as in parser_call.h, to every
+// packet. Fails if a parser or argument is unknown, or if a value is invalid.
 Status query_of_parsers(const std::vector<std::string>& parsers, QuerySpec* spec);
 
 // Fails if one of the query's parsers emits at another interval for `running`, another query of the monitor.

@@ -1,8 +1,8 @@
 package io.tapline.flink.group;
 
 /**
- * Quantiles of Student's distribution. The number of degrees of freedom is one less than that of
- * the replicate groups of flows.
+ * Quantiles of Student's distribution. The degrees of freedom are the number of replicate groups of
+ * flows minus one.
  */
 public final class Student {
   /** Degrees of freedom. The number is odd, so the distribution function is a finite sum. */

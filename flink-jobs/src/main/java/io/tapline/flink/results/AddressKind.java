@@ -37,7 +37,7 @@ enum AddressKind {
 
   private static final Map<Block, AddressKind> BLOCKS = new LinkedHashMap<>();
 
-  /** IPv6 blocks whose addresses contain an IPv4 address, with the position of its first byte. */
+  /** IPv6 blocks whose addresses embed an IPv4 address, with that address's byte offset. */
   private static final Map<Block, Integer> TRANSLATED = new LinkedHashMap<>();
 
   static {

@@ -7,7 +7,7 @@ import java.util.List;
 final class UndecidedRanks {
   private UndecidedRanks() {}
 
-  /** Returns whether each row's bounds overlap those of the row before or after it. */
+  /** Returns true for each row whose bounds overlap those of an adjacent row. */
   static boolean[] of(List<ResultRow> rows) {
     boolean[] tied = new boolean[rows.size()];
     for (int i = 1; i < tied.length; i++) {

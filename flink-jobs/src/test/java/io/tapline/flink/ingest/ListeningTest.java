@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Tests rounds whose broker responses and reader progress the test controls. */
+/** Tests rounds with a broker and a reader that the test controls. */
 class ListeningTest {
   private final Broker broker = new Broker();
   private final Listening listening = new Listening(broker);
