@@ -22,7 +22,7 @@ constexpr milliseconds kBetweenAttempts{500};
 constexpr uint32_t kProtocol = 1;
 // The lease's duration until a control plane specifies one.
 constexpr seconds kInitialLease{5};
-// Time without a lease after which the agent reports it: a control plane may just be starting.
+// Time without a lease after which the agent reports that; until then, control planes may still be starting.
 constexpr seconds kTimeout{10};
 constexpr milliseconds kMaxMonitorPause{10'000};
 // A monitor that ran for longer than this did not fail because of its start options.

@@ -20,7 +20,7 @@ namespace tapline {
 
 class Agent {
  public:
-  // `parsers` are the names of the parsers that the monitor provides. All arguments outlive the agent.
+  // `parsers` are the names of the parsers that the monitor provides. All arguments must outlive the agent.
   Agent(const AgentConfig& config, LeaseAccess access, std::vector<std::string> parsers, Reporter* reporter,
         const std::atomic<bool>* stop);
 

@@ -24,7 +24,7 @@ v1::MonitorStatus for_protocol(uint32_t protocol, v1::MonitorStatus status);
 
 class Assignments {
  public:
-  // If there are more unacknowledged ended queries than this, the first by name are removed.
+  // Maximum number of unacknowledged ended queries; beyond it, the first ones by name are removed.
   static constexpr size_t kMaxEnded = 1024;
 
   // The next actions, in order. The caller executes and clears them.

@@ -60,8 +60,8 @@ class QueryControl {
 
 class ControlChannel {
  public:
-  // Reads commands from `fd`, which the caller still owns. All arguments outlive the channel. Sets `stop` at the end of
-  // the input. `bell` rings when events wait to be forwarded.
+  // Reads commands from `fd`, which the caller still owns. All arguments must outlive the channel. Sets `stop` at the
+  // end of the input. `bell` rings when events wait to be forwarded.
   ControlChannel(int fd, EventBell* bell, QueryControl* control, MessageReporter* reporter, std::atomic<bool>* stop);
   // Ends the thread. Unread commands are ignored.
   ~ControlChannel();

@@ -106,8 +106,8 @@ int64_t cpu_ns() {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
-// Each part of a version takes time only in proportion to its own routes, even the last part: the thread forwards
-// events in between.
+// Each part of a version, even the last, must take time only in proportion to its own routes, since the thread forwards
+// events between parts.
 TEST_F(LiveRoutesTest, NoPartOfALargeVersionTakesLong) {
   constexpr uint64_t kRoutes = 100'000, kInPart = 4096;
   for (uint64_t version = 1; version <= 3; ++version) {

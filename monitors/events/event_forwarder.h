@@ -27,8 +27,8 @@ class EventForwarder {
   // Takes a batch; returns false if there is no room for it and its events are lost.
   using Send = std::function<bool(const v1::EventBatch& batch)>;
 
-  // `sources` and the query slots outlive this object. `monitor` is the name in the batches of queries that run without
-  // a plan.
+  // `sources` and the query slots must outlive this object. `monitor` is the name in the batches of queries that run
+  // without a plan.
   EventForwarder(std::vector<EventSource> sources, std::span<const QuerySpec> queries, std::string monitor,
                  uint64_t incarnation, Send send);
 

@@ -30,7 +30,7 @@ class EventRing {
   static constexpr size_t kQueries = 64;
   static constexpr size_t kMaxValues = 64;
 
-  // `bytes` is a power of two. A record can take at most an eighth of it. `bell` outlives the ring.
+  // `bytes` is a power of two. A record can take at most an eighth of it. `bell` must outlive the ring.
   EventRing(size_t bytes, EventBell* bell);
 
   // Parsing thread: adds an event of a query, with the same values as in the query's stream.

@@ -23,7 +23,7 @@ namespace tapline {
 
 class HeaderTap {
  public:
-  // Wraps the sources in place; they outlive the tap. Calls `warn` whenever the warning for the user changes.
+  // Wraps the sources in place; they must outlive the tap. Calls `warn` whenever the warning for the user changes.
   HeaderTap(std::string directory, const HashKey& hash_key, std::vector<Tap> taps,
             std::function<void(const std::string&)> warn, std::vector<std::unique_ptr<PacketSource>>* sources);
   // REQUIRES: all lanes have stopped polling.

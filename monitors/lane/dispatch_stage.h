@@ -36,8 +36,8 @@ struct WorkerGroup {
 
 class DispatchStage final : public PacketStage {
  public:
-  // `queries` are the query slots. The lane counts into `accounts`, and the stage passes its counts for a query to the
-  // first worker that serves it. All arguments outlive the stage; `source` is the lane's source.
+  // `queries` are the query slots. The lane counts into `accounts`, and the stage passes the lane's counts for a query
+  // to the first worker that serves the query. All arguments must outlive the stage; `source` is the lane's source.
   DispatchStage(std::span<const QuerySpec> queries, std::vector<WorkerGroup> groups, PacketSource* source,
                 QueryAccounts* accounts);
   ~DispatchStage() override;

@@ -70,8 +70,8 @@ struct LaneProgress {
 
 class Lane {
  public:
-  // All arguments outlive the lane. `source` and `stage` are started; `queries` are the query slots, and `accounts` has
-  // one entry for each. run() returns soon after `stop` is set.
+  // All arguments must outlive the lane. `source` and `stage` are started; `queries` are the query slots, and
+  // `accounts` has one entry for each. run() returns soon after `stop` is set.
   Lane(const LaneOptions& options, std::span<const QuerySpec> queries, PacketSource* source, PacketStage* stage,
        QueryAccounts* accounts, PacketCredits* credits, const std::atomic<bool>* stop);
 

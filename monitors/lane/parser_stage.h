@@ -22,8 +22,8 @@ struct UnitSnapshot {
 
 class ParserStage final : public PacketStage {
  public:
-  // `queries` are the query slots, which the output also uses; `engine` writes to `output`. All arguments outlive the
-  // stage. If `may_wait` is true (capture files), ending a query may take as long as it needs.
+  // `queries` are the query slots, which the output also uses; `engine` writes to `output`. All arguments must outlive
+  // the stage. If `may_wait` is true (capture files), ending a query may take as long as it needs.
   ParserStage(std::span<const QuerySpec> queries, Engine* engine, TupleOutput* output, const QueryAccounts* accounts,
               bool may_wait);
 

@@ -24,7 +24,7 @@ class ParserUnit {
   using MakeOutput =
       std::function<std::unique_ptr<TupleOutput>(std::span<const Schema* const> schemas, QueryAccounts* accounts)>;
 
-  // `queries` are the query slots; they outlive the unit. If `page` is not null, the accounts are stored there.
+  // `queries` are the query slots; they must outlive the unit. If `page` is not null, the accounts are stored there.
   ParserUnit(std::span<const QuerySpec> queries, std::vector<std::unique_ptr<Parser>> parsers,
              const EngineOptions& options, bool may_wait, const MakeOutput& make_output, UnitPage* page = nullptr)
       : queries_(queries),

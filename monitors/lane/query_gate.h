@@ -55,7 +55,7 @@ class PacketCredits {
 
 class QueryGate {
  public:
-  // `queries` (at most kMaxQueries) are the query slots; the gate reads a slot once add() names it. All arguments
+  // `queries` (at most kMaxQueries) are the query slots; the gate reads a slot once add() names it. All arguments must
   // outlive the gate.
   QueryGate(std::span<const QuerySpec> queries, QueryAccounts* accounts, PacketCredits* credits);
 

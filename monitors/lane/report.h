@@ -12,7 +12,8 @@
 
 namespace tapline {
 
-// Omits reasons that did not occur, and slots without a query. `tap_accounts` has one account per tap.
+// Returns the accounting without reasons that did not occur and slots without a query. `tap_accounts` has one account
+// per tap.
 v1::RunAccounting accounting_of(const LaneAccounting& lane, std::span<const Tap> taps,
                                 std::span<const TapAccounting> tap_accounts, std::span<const QuerySpec> queries,
                                 const QueryAccounts& accounts);

@@ -13,7 +13,7 @@ namespace tapline {
 
 class SamplingLimit {
  public:
-  // If an even lower share were needed, the output would be blocked, and sampling would not help.
+  // The minimum share. An output that needs an even lower one is blocked, and sampling does not help.
   static constexpr double kLowest = 1.0 / 64;
 
   // Records the state of the output at `now_ns` (monotonic): the used share of its room, and the number of batches that

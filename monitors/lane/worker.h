@@ -39,7 +39,8 @@ struct WorkerCommand {
 
 class Worker {
  public:
-  // `unit` and `source` outlive the worker. The worker returns packet buffers to `source` if that retains them.
+  // `unit` and `source` must outlive the worker. The worker returns packet buffers to `source` if `source` retains
+  // them.
   Worker(ParserUnit* unit, PacketSource* source, uint32_t ring_packets, bool busy);
   // Stops the thread, even without kFinish.
   ~Worker();

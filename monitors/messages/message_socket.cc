@@ -47,7 +47,7 @@ void MessageSocket::flush() {
   }
 }
 
-// MSG_TRUNC makes the kernel return the packet's whole length.
+// Reads the next packet. MSG_TRUNC makes the kernel return its whole length.
 MessageSocket::Received MessageSocket::receive(google::protobuf::MessageLite* message) {
   buffer_.resize(kMaxMessageBytes);
   const ssize_t bytes_read = recv(fd_, buffer_.data(), buffer_.size(), MSG_DONTWAIT | MSG_TRUNC);

@@ -16,7 +16,7 @@ namespace tapline {
 
 class MessageSocket {
  public:
-  // This is below the socket buffer that Linux grants without privileges (net.core.wmem_max, 208 KiB).
+  // Less than the socket buffer size that Linux grants without privileges (net.core.wmem_max, 208 KiB).
   static constexpr size_t kMaxMessageBytes = 192 << 10;
   static constexpr size_t kMaxUnsentBytes = 4 << 20;
 

@@ -9,7 +9,7 @@
 
 namespace tapline {
 
-// Returns a collector, which may be used on any thread. `metrics` outlives it.
+// Returns a collector, which may be used on any thread. `metrics` must outlive it.
 std::unique_ptr<prometheus::Collectable> collector_of(const MonitorMetrics& metrics);
 
 }  // namespace tapline

@@ -19,7 +19,7 @@ namespace tapline {
 
 class MonitorMetrics {
  public:
-  // All arguments outlive this object; `dispatch` may be null.
+  // All arguments must outlive this object; `dispatch` may be null.
   MonitorMetrics(Queries* queries, std::span<const Tap> taps, std::span<const std::unique_ptr<Lane>> lanes,
                  std::span<const std::unique_ptr<ParserUnit>> units, const DispatchStage* dispatch);
 

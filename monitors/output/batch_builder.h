@@ -40,7 +40,7 @@ struct BatchHeader {
 
 class BatchBuilder {
  public:
-  // `schema` outlives the builder. `max_rows` is lowered if this number of rows would not fit into a batch.
+  // `schema` must outlive the builder. `max_rows` is lowered if this number of rows would not fit into a batch.
   BatchBuilder(const Schema& schema, uint32_t max_rows);
 
   uint32_t rows() const { return rows_; }

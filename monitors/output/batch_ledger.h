@@ -37,8 +37,8 @@ struct BatchLedger {
     uint64_t incarnation;
     uint64_t next_sequence;
     int64_t watermark_ns;
-    // The number of tuples taken but not sent, now and when the parsers last finished a burst. The difference is
-    // the tuples from packets that count as lost.
+    // The number of tuples taken but not sent, now and when the parsers last finished a burst. The difference is the
+    // number of tuples from packets that count as lost.
     uint64_t waiting_rows;
     uint64_t waiting_rows_parsed;
     // The counts that batches have reported.

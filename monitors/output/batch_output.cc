@@ -77,7 +77,7 @@ Status BatchOutput::prepare(uint32_t query) {
     stream.flush_after_ns = std::min(stream.flush_after_ns, std::max(shortest_ns, kShortestFlushNs));
     stream.heartbeat_after_ns = std::min(stream.heartbeat_after_ns, stream.flush_after_ns);
   }
-  // Without a channel for events, the stream job tests the triggers just as fast.
+  // Without a channel for events, the stream job tests the triggers, since events would arrive no sooner.
   if (options_.events != nullptr) stream.triggers = QueryTupleTriggers::make(query, queries_[query], schemas_);
   return sink_->prepare(query);
 }

@@ -55,7 +55,7 @@ struct BatchOutputOptions {
 class BatchOutput final : public TupleOutput, private DeliveryListener, private QueryTupleTriggers::Output {
  public:
   // `queries` are the query slots; prepare() reads one. `schemas` are those of all parsers, in the engine's order. All
-  // arguments outlive the output.
+  // arguments must outlive the output.
   BatchOutput(BatchOutputOptions options, std::span<const QuerySpec> queries, std::span<const Schema* const> schemas,
               QueryAccounts* accounts, std::unique_ptr<BatchSink> sink);
 

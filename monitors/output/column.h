@@ -16,7 +16,7 @@ namespace tapline {
 
 class ColumnBuilder {
  public:
-  // `field` outlives the builder.
+  // `field` must outlive the builder.
   ColumnBuilder(const Field& field, uint32_t max_rows);
 
   // Appends a row's 64 bits: two's complement for I64, IEEE 754 for F64, 0 or 1 for BOOL. REQUIRES: fewer than max_rows

@@ -31,7 +31,7 @@ class JsonOutput final : public TupleOutput, private QueryTupleTriggers::Output 
   // resume from their accounts. `hash_key` is the key for strings that queries want hashed.
   //
   // Writes to `fd`, which the caller still owns. `queries` are the query slots, `schemas` are in the engine's order,
-  // and all three outlive the output. Lines name their query if `name_queries` is true.
+  // and all three must outlive the output. Lines name their query if `name_queries` is true.
   JsonOutput(int fd, std::span<const QuerySpec> queries, bool name_queries, std::span<const Schema* const> schemas,
              QueryAccounts* accounts, bool is_live, BatchLedger* ledger = nullptr, HashKey hash_key = {});
 

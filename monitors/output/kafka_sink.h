@@ -39,7 +39,7 @@ struct KafkaOptions {
 
 class KafkaSink final : public BatchSink {
  public:
-  // `queries` are the query slots and outlive the sink; prepare() and send() take the index of a slot.
+  // `queries` are the query slots and must outlive the sink; prepare() and send() take the index of a slot.
   KafkaSink(KafkaOptions options, std::span<const QuerySpec> queries);
   ~KafkaSink() override;
 

@@ -25,7 +25,7 @@ class QueryTupleTriggers {
   };
 
   // Returns null if the query has no such triggers, does not name the parser `trigger`, or is split among several
-  // threads, each of which sees only some of its tuples. `spec` and `schemas` (of all parsers) outlive the result.
+  // threads, each of which sees only some of its tuples. `spec` and `schemas` (of all parsers) must outlive the result.
   static std::unique_ptr<QueryTupleTriggers> make(uint32_t query, const QuerySpec& spec,
                                                   std::span<const Schema* const> schemas);
 

@@ -52,7 +52,8 @@ class TupleTriggers {
   // Maximum number of groups of one trigger. It is lower if windows have several panes, which bounds the memory of all
   // panes.
   static constexpr size_t kMaxGroups = 65'536;
-  // Maximum memory for the distinct values and percentiles of all groups. Once it is full, values have only bounds.
+  // Maximum memory for the distinct values and percentiles of all groups. Once it is full, only bounds of values are
+  // known.
   static constexpr size_t kMaxValueBytes = 32 << 20;
 
   class Sink {
@@ -63,7 +64,7 @@ class TupleTriggers {
     virtual void on_uncounted(uint64_t tuples) = 0;
   };
 
-  // `triggers` and `schemas` (of all parsers, indexed by the numbers that add() receives) outlive this object.
+  // `triggers` and `schemas` (of all parsers, indexed by the numbers that add() receives) must outlive this object.
   TupleTriggers(std::span<const TupleTrigger> triggers, std::span<const Schema* const> schemas,
                 size_t max_groups = kMaxGroups, size_t max_value_bytes = kMaxValueBytes);
 

@@ -25,7 +25,7 @@ Status load_plan(const std::string& path, v1::Plan* plan);
 // packet. Fails if a parser or argument is unknown, or if a value is invalid.
 Status query_of_parsers(const std::vector<std::string>& parsers, QuerySpec* spec);
 
-// Fails if one of the query's parsers emits at another interval for `running`, another query of the monitor.
+// Fails if one of the query's parsers emits at a different interval for `running`, another query of the monitor.
 Status check_intervals(const QuerySpec& spec, const QuerySpec& running);
 
 }  // namespace tapline

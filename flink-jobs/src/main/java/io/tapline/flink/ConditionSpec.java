@@ -15,8 +15,8 @@ public record ConditionSpec(Condition.Comparison comparison, double threshold)
   }
 
   /**
-   * Returns true if missing tuples alone could make a value meet the condition, so that the value
-   * must be complete.
+   * Returns true if missing tuples alone could make a value meet the condition. The value must then
+   * be complete.
    */
   public boolean wantsAll() {
     return comparison == Condition.Comparison.BELOW || comparison == Condition.Comparison.AT_MOST;

@@ -5,7 +5,7 @@ import java.io.Serializable;
 /**
  * The services from which a job reads tuples and to which it writes results.
  *
- * @param kafka Kafka cluster that has the tuples
+ * @param kafka Kafka cluster that stores the tuples
  * @param redis Redis server that receives the results
  * @param resultsTopic Kafka topic that also receives each window; empty for none
  */

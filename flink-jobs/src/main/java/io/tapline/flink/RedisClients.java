@@ -49,7 +49,7 @@ public final class RedisClients {
   }
 
   /**
-   * Returns a pool of connections, none of which is open yet.
+   * Returns a pool without open connections.
    *
    * @param timeoutMs timeout to connect, and for each response
    * @throws IOException with a user-facing message, if the TLS files can't be read

@@ -69,7 +69,10 @@ final class UnixSocket extends Socket {
     return count;
   }
 
-  /** Closes the connection after a failure, so that no write follows an incomplete one. */
+  /**
+   * Writes the bytes. Closes the connection after a failure, so that no write follows an incomplete
+   * one.
+   */
   private void write(ByteBuffer bytes) throws IOException {
     try {
       channel.write(bytes);

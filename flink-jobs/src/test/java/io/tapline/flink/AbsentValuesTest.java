@@ -276,8 +276,8 @@ class AbsentValuesTest {
   }
 
   /**
-   * Tests sliding windows while panes enter and leave them, and all operators restart in the
-   * middle.
+   * Tests sliding windows while panes enter and leave them, with a restart of all operators in
+   * between.
    */
   @Test
   void slidingWindowsDropMissingValuesWithTheirPane() throws Exception {
@@ -378,7 +378,7 @@ class AbsentValuesTest {
     return fields;
   }
 
-  /** Tests that groups beyond the bound are reported with all of their tuples. */
+  /** Tests more groups than the maximum: every tuple must be in a row or counted as dropped. */
   @Test
   void tuplesWithoutAValueCountTowardsTheBound() throws Exception {
     Plan plan = plan(Plans.group("AVG", "\"url\"", WINDOW));

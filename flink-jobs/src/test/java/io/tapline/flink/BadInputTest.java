@@ -82,7 +82,7 @@ class BadInputTest {
   }
 
   /**
-   * Tests valid batches that are truncated or have changed bytes. The job must neither fail nor
+   * Tests valid batches that were truncated or have corrupted bytes. The job must neither fail nor
    * hang.
    */
   @Test

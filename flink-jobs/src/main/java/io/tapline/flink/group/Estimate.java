@@ -10,7 +10,8 @@ import io.tapline.aggregates.Value;
  * <p>Bounds of sampled counts, sums and means have 95 % confidence by Student's distribution, based
  * on the variance between replicate groups of flows (see {@link GroupTable#addSampled}): a flow of
  * many tuples is a single draw. Bounds in a ranking are wider, so that the bounds of all rows are
- * correct at once with this confidence. Aggregates see one group at a time through {@link Group}.
+ * simultaneously correct with this confidence. Aggregates see one group at a time through {@link
+ * Group}.
  *
  * <p>If few flows are kept, an estimate and its variance tend to be too low together. So the upper
  * bound of nonnegative values is the largest value that is still likely to produce such a small

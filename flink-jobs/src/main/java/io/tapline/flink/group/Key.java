@@ -104,7 +104,7 @@ public final class Key {
       java.lang.invoke.MethodHandles.byteArrayViewVarHandle(
           long[].class, java.nio.ByteOrder.LITTLE_ENDIAN);
 
-  /** Multiplies and folds, as MurmurHash3's finalizer does. */
+  /** Applies MurmurHash3's finalizer. */
   private static long mix(long value) {
     value ^= value >>> 33;
     value *= 0xff51afd7ed558ccdL;

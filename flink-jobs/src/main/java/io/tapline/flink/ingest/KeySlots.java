@@ -15,7 +15,7 @@ final class KeySlots {
   private final int count;
   private final KeyColumn[] columns;
 
-  /** REQUIRES: {@link Rows#require} was called for the fields. */
+  /** Numbers the rows' keys. REQUIRES: {@link Rows#require} was called for the fields. */
   KeySlots(Rows rows, List<String> fields) {
     this.rows = rows;
     int[] numbered = new int[rows.count()];

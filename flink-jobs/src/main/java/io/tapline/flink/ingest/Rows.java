@@ -146,7 +146,7 @@ public final class Rows {
     return timesNs[row];
   }
 
-  /** REQUIRES: {@link #requireNumber} was called for the field. */
+  /** Returns a column's numbers. REQUIRES: {@link #requireNumber} was called for the field. */
   long[] numbers(String field) {
     return numbers.get(field);
   }

@@ -44,7 +44,7 @@ final class ProcessorPanes {
   private final Set<Long> removed = new HashSet<>();
   private GroupTable window;
 
-  /** For each pane within the window: for each entry of the pane, its entry in the window. */
+  /** For each pane within the window, the window's entry for each entry of the pane. */
   private final Map<Long, int[]> places = new HashMap<>();
 
   private NavigableMap<Long, GroupTable> inWindow = new TreeMap<>();

@@ -20,8 +20,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Posts alerts from a dedicated thread, in sequence, each until its receiver has responded with 2xx
- * or its attempts are used up. {@link Receivers} resolves the receiver for each attempt.
+ * Posts alerts from a dedicated thread, in sequence. Retries each alert until its receiver responds
+ * with 2xx or its attempts are used up. {@link Receivers} resolves the receiver for each attempt.
  * Thread-safe.
  *
  * <p>Each request contains the time and, if there is a secret, the HMAC-SHA256 of {@code time + "."
