@@ -1,4 +1,4 @@
-// Requests from other threads to a running lane: add a query, end one, lower its sampling rate, count packets that
+// Requests from other threads to a running lane: add a query, end one, limit its sampling rate, count packets that
 // never arrived, or treat its packets as complete from now on.
 //
 //   any thread   post(): links the command in front of the others (release)
