@@ -93,7 +93,7 @@ def run(options, containers, episodes):
     began = time.monotonic()
     try:
         if within_s(TIMEOUT_S, lambda: watch.query and watch.counted_since(0)) is None:
-            sys.exit(f"error: before any fault, the requests of some web server are not counted; {watch.why()}")
+            sys.exit(f"error: before any fault, the requests of some web server are not counted; {watch.failure_reason()}")
         for episode in episodes:
             if time.monotonic() - began > 60 * options.minutes:
                 break
