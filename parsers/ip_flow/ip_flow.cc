@@ -20,8 +20,7 @@ class IpFlow final : public Parser {
   const Schema& schema() const override {
     static const Schema schema = {
         .name = "ip_flow",
-        .description =
-            "Endpoints and protocol of each flow other than TCP, once in each second in which it has packets",
+        .description = "Endpoints and protocol of each flow other than TCP, once for every second with packets",
         .layer = Layer::kTransport,
         .fields = {{"protocol", FieldType::kString, "",
                     "udp, icmp, sctp, gre, esp, …, or its number; gre-dtls: GRE in UDP, encrypted"}},

@@ -37,7 +37,7 @@ class QueueBurst final : public queues::QueueParser<BurstMeter> {
                    {"flow_delay_ns", FieldType::kU64, "ns", "Longest wait of the flow's packets"},
                    {"waited_ns", FieldType::kU64, "ns", "Total wait of the flow's packets"},
                    {"blamed_ns", FieldType::kU64, "ns",
-                    "Total wait of all packets while the flow's packets were sent"}},
+                    "Total time that packets of all flows waited while the flow's packets were sent"}},
         .main_fields = {"src_ip", "dst_ip"},
         .value_field = "direct_bytes",
         .events = true,

@@ -39,12 +39,14 @@ struct QueueSettings {
                    .choices = {"five_tuple", "pair", "destination"}});
     own.push_back({"max_delay", FieldType::kU64, "ns", "Longest time that a packet may stay in the queue", "1000000000",
                    kNsPerMs, 10 * kNsPerSecond});
-    own.push_back({.name = "classes",
-                   .type = FieldType::kString,
-                   .description = "one: a FIFO queue; within, across: classes that overtake each other, and which "
-                                  "packets a waiting one is compared with",
-                   .default_value = "one",
-                   .choices = {"one", "within", "across"}});
+    own.push_back(
+        {.name = "classes",
+         .type = FieldType::kString,
+         .description =
+             "one: a FIFO queue; within, across: classes whose packets overtake each other; a packet's contents are "
+             "those that left while it waited (within) or within the longest recent delay (across)",
+         .default_value = "one",
+         .choices = {"one", "within", "across"}});
     own.push_back({"link", FieldType::kU64, "bits/s",
                    "Speed of the queue's link, to correct late timestamps and to bound the bytes of packets without "
                    "INT; 0: unknown",

@@ -141,7 +141,7 @@ TEST(SequenceTracker, AcknowledgementsRevealUnseenSegments) {
 }
 
 // The numbers of a hole return after 4 GiB. A retransmission with these numbers was captured before.
-TEST(SequenceTracker, AHoleIsForgottenBeforeItsNumbersReturn) {
+TEST(SequenceTracker, AHoleIsDroppedBeforeItsNumbersReturn) {
   constexpr uint32_t kStep = 1 << 20;
   Tracked flow;
   flow.add(0, kStep);

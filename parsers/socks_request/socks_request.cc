@@ -124,7 +124,7 @@ class SocksRequest final : public StreamParser {
 const Schema& SocksRequest::schema() const {
   static const Schema schema = {
       .name = "socks_request",
-      .description = "Requests of clients to SOCKS proxies (versions 4, 4a, 5)",
+      .description = "Clients' requests to SOCKS proxies (versions 4, 4a, 5)",
       .layer = Layer::kApplication,
       .fields = {{"version", FieldType::kU64, "", "4 or 5"},
                  {"command", FieldType::kString, "", "connect, bind or udp-associate"},

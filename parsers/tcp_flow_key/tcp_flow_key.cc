@@ -9,7 +9,7 @@ class TcpFlowKey final : public Parser {
   const Schema& schema() const override {
     static const Schema schema = {
         .name = "tcp_flow_key",
-        .description = "Endpoints of each TCP flow, once in each second in which it has packets",
+        .description = "Endpoints of each TCP flow, once for every second with packets",
         .layer = Layer::kTransport,
         .main_fields = {"dst_ip", "dst_port"},
         .interval_ns = kNsPerSecond,

@@ -182,9 +182,8 @@ const Schema& TlsHello::schema() const {
            optional({"handshake_ns", FieldType::kI64, "ns", "ClientHello to the last Finished that a tap can see"}),
            {"outcome", FieldType::kString, "",
             "complete, alert, plain (the response was not TLS), gap (bytes not captured), closed, open (ended by "
-            "neither "
-            "side)"},
-           optional({"alert", FieldType::kU64, "", "Description of an unencrypted fatal alert"}),
+            "neither side)"},
+           optional({"alert", FieldType::kU64, "", "Code of an unencrypted fatal alert (RFC 8446 section 6)"}),
            partial_field(),
            unanswered_field()},
       .main_fields = {"sni"},
