@@ -12,7 +12,7 @@ namespace {
 
 Status add_parser(const std::string& path, const std::string& name, std::function<std::unique_ptr<Parser>()> make) {
   if (add_parser(name, std::move(make))) return {};
-  return Status::invalid("plug-in " + path + ": there is a parser '" + name + "' already");
+  return Status::invalid("plug-in " + path + ": the name of its parser '" + name + "' is already used");
 }
 
 Status load(const std::string& path, uint32_t index, PluginPage* page) {

@@ -186,7 +186,7 @@ class PluginsTest(unittest.TestCase):
     def test_invalid_plugins_are_rejected(self):
         path = self.write("c", capture({}, 3))
         for name, *words in (("nowhere.so", "no such file"), ("marker_of_another_version.so", "version 2"),
-                             ("marker_without_entry.so", "tapline_plugin_entry"), ("http_get_again.so", "'http_get' already"),
+                             ("marker_without_entry.so", "tapline_plugin_entry"), ("http_get_again.so", "'http_get' is already used"),
                              ("crashes_when_loaded.so", "can't be loaded")):
             for action in (["--pcap", path, "--parser", "http_get"], ["--list-parsers"]):
                 code, out, err = run("--plugin", os.path.join(FOLDER, name), *action)

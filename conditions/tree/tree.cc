@@ -158,7 +158,7 @@ Result<Shape> check_shape(const Tree& tree) {
     shape.negated[static_cast<size_t>(i)] = negated;
     const bool joins = node.kind_case() == Kind::kAll || node.kind_case() == Kind::kAny;
     if (node.kind_case() == Kind::KIND_NOT_SET || (joins && children_of(node) == 0))
-      return Status(Code::kInvalid, "the condition has a node without a meaning", node.at());
+      return Status(Code::kInvalid, "the condition has a node that is empty or of an unknown kind", node.at());
     if (is_leaf(node) && ++leaves > kMaxLeaves) return Status(Code::kInvalid, "more than 4096 comparisons", node.at());
     if (const uint32_t children = children_of(node); children > 0) {
       levels.push_back({children, negated != (node.kind_case() == Kind::kNot)});

@@ -71,8 +71,9 @@ TEST(Trees, TreesOfOtherProgramsAreValidated) {
   EXPECT_EQ(error(postfix({constant, [](Tree::Node* node) { node->set_all(2); }})),
             "invalid at 0: the condition is not a tree: a node is missing");
   EXPECT_EQ(error(postfix({[](Tree::Node* node) { node->set_any(0); }})),
-            "invalid at 0: the condition has a node without a meaning");
-  EXPECT_EQ(error(postfix({[](Tree::Node*) {}})), "invalid at 0: the condition has a node without a meaning");
+            "invalid at 0: the condition has a node that is empty or of an unknown kind");
+  EXPECT_EQ(error(postfix({[](Tree::Node*) {}})),
+            "invalid at 0: the condition has a node that is empty or of an unknown kind");
   EXPECT_EQ(error(postfix({[](Tree::Node* node) { node->mutable_comparison(); }})),
             "invalid at 0: a side of a comparison has 1 to 16 terms");
   EXPECT_EQ(error(postfix({[](Tree::Node* node) { node->mutable_membership()->mutable_field()->set_name("bytes"); }})),

@@ -74,9 +74,9 @@ Status validate_packets(const AgentConfig& config) {
   if (!files_of(input).empty())
     return Status::usage("--tap " + files_of(input)[0] + ": an agent's monitor watches interfaces, not capture files");
   if (interfaces == !config.vdev.empty())
-    return Status::usage("one of --interface, --tap and --vdev is required: the source of mirrored packets");
+    return Status::usage("one source of mirrored packets is required: --interface, --tap or --vdev");
   if (config.lanes > 1 && interfaces_of(input).size() > 1)
-    return Status::usage("--lanes requires a single interface; several are merged by one lane");
+    return Status::usage("--lanes requires a single interface; a single lane merges several interfaces");
   return validate_input(input);
 }
 

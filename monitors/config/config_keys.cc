@@ -10,7 +10,7 @@ std::string check_monitor_id(const std::string& text) {
     if (std::isalnum(static_cast<unsigned char>(letter)) || letter == '-' || letter == '_' || letter == '.') continue;
     return "'" + text + "' may contain only letters, digits, '-', '_' and '.'";
   }
-  if (text.empty() || text.size() > 128) return "a name must have 1 to 128 letters";
+  if (text.empty() || text.size() > 128) return "a name must have 1 to 128 characters";
   return "";
 }
 
@@ -21,7 +21,7 @@ ConfigTable table_of(MonitorConfig* config) {
   add_input_keys(&table, config);
   table.add_switch(&config->busy, "busy", "never sleep: for a dedicated core");
   table.add_choice(&config->duplicates, {"keep", "drop"}, "duplicates", "keep|drop",
-                   "handling of packets that a second mirror copies again");
+                   "keep or drop packets that a second mirror has copied again");
   table.add_number(&config->view_horizon_ms, 1, 600'000, "view_horizon_ms",
                    "with several taps: maximum time between a packet's views, in milliseconds");
   table.add_number(&config->view_packets, 1024, 134'217'728, "view_packets",
@@ -40,7 +40,7 @@ ConfigTable table_of(MonitorConfig* config) {
   table.add_switch(&config->control, "control",
                    "start and end queries while it runs: from an agent, or as lines of JSON on standard input");
   table.add_switch(&config->marked_copies, "marked_copies",
-                   "live capture: take copies of queues (AT) that switches mark by their destination address");
+                   "live capture: receive the copies of queues (AT) that switches mark by their destination address");
   table.add_text(&config->routes, "routes", "FILE",
                  "routes and ports of switches, as lines SWITCH MAC PORT[,PORT...] and SWITCH port PORT "
                  "BITS_PER_SECOND [NEIGHBOUR PORT], from which link_load and flow_rate infer the ports of "
@@ -78,7 +78,7 @@ ConfigTable table_of(MonitorConfig* config) {
                  "also pass the headers of all packets to the MultiLog node that reads from this directory "
                  "(tapline-multilog --headers-from)");
   table.add_choice(&config->supervise, {"auto", "always", "never"}, "supervise", "auto|always|never",
-                   "restart the process when it crashes: if there are plug-ins, always, or never");
+                   "restart the process after a crash: only if there are plug-ins (auto), always, or never");
   table.add_number(&config->watchdog_ms, 50, 60000, "watchdog_ms",
                    "max time of one call to a plug-in, in milliseconds");
   table.add_choice(&config->hugepages, {"auto", "never"}, "hugepages", "auto|never",
@@ -86,7 +86,7 @@ ConfigTable table_of(MonitorConfig* config) {
   table.add_number(&config->memory_mib, 64, 1048576, "memory_mib", "MiB that DPDK may take for packet buffers");
   table.add_number(&config->max_connections, 1024, 67108864, "max_connections", "max connections tracked at a time");
   table.add_number(&config->idle_timeout_s, 1, 604800, "idle_timeout_s",
-                   "a connection without packets for this long has ended");
+                   "time without packets after which a connection counts as ended, in seconds");
   table.add_number(&config->max_reassembly_mib, 1, 65536, "max_reassembly_mib", "max MiB of out-of-order stream data");
   return table;
 }

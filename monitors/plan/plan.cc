@@ -141,7 +141,7 @@ Status read_sampling(const v1::Sampling& sampling, QuerySpec* spec) {
   spec->rate_may_fall = sampling.mode() == v1::Sampling::AUTO;
   spec->sampling_rate = sampling.mode() == v1::Sampling::OFF || sampling.rate() == 0 ? 1.0 : sampling.rate();
   if (!(spec->sampling_rate > 0 && spec->sampling_rate <= 1)) {
-    return Status::invalid("the sampling rate " + std::to_string(sampling.rate()) + " is not above 0 and at most 1");
+    return Status::invalid("the sampling rate must be above 0 and at most 1, not " + std::to_string(sampling.rate()));
   }
   spec->sampled_by_port = sampling.by_port();
   spec->pipeline_limit = sampling.limit() == 0 ? 1.0 : sampling.limit();
@@ -201,9 +201,9 @@ Status read_shape(const v1::Shape& shape, QuerySpec* spec) {
 
 Status read_threads(const v1::Monitor& monitor, ThreadLayout* layout) {
   layout->lanes = std::max(1u, monitor.lanes());
-  if (layout->lanes > ThreadLayout::kMaxThreads) return Status::invalid("more than 64 lanes");
+  if (layout->lanes > ThreadLayout::kMaxThreads) return Status::invalid("the plan requests more than 64 lanes");
   for (const v1::Workers& workers : monitor.workers()) {
-    if (workers.parsers().empty()) return Status::invalid("a group of workers without parsers");
+    if (workers.parsers().empty()) return Status::invalid("a worker group has no parsers");
     std::vector<std::string> parsers(workers.parsers().begin(), workers.parsers().end());
     if (Status status = layout->add(parsers, std::max(1u, workers.threads())); !status.ok()) return status;
   }
@@ -239,8 +239,8 @@ Status read_plan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec*
   if (plan.format() != 1) {
     return Status::invalid("format " + std::to_string(plan.format()) + " is not known; this monitor reads format 1");
   }
-  if (plan.query().empty()) return Status::invalid("it does not name a query");
-  if (plan.parsers().empty()) return Status::invalid("it does not name a parser");
+  if (plan.query().empty()) return Status::invalid("the plan does not name a query");
+  if (plan.parsers().empty()) return Status::invalid("the plan does not name a parser");
   spec->name = plan.query();
   spec->epoch = plan.epoch();
   spec->topic = plan.topic().empty() ? "tapline.tuples." + plan.query() : plan.topic();

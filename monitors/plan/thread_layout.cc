@@ -31,7 +31,7 @@ Status ThreadLayout::add(const std::vector<std::string>& parsers, uint32_t threa
     const std::string& canonical = parser->schema().name;
     auto taken = [&](const WorkerLayout& worker) { return contains(worker.parsers, canonical); };
     if (contains(group.parsers, canonical) || std::any_of(workers.begin(), workers.end(), taken)) {
-      return Status::invalid("parser '" + canonical + "' is assigned workers twice");
+      return Status::invalid("parser '" + canonical + "' occurs twice in the worker groups");
     }
     group.parsers.push_back(canonical);
   }
@@ -40,7 +40,7 @@ Status ThreadLayout::add(const std::vector<std::string>& parsers, uint32_t threa
                            std::to_string(threads));
   }
   // One group is reserved for the parsers that belong to no configured group.
-  if (workers.size() + 1 >= kMaxGroups) return Status::invalid("more than 15 groups of workers");
+  if (workers.size() + 1 >= kMaxGroups) return Status::invalid("at most 15 worker groups are possible");
   workers.push_back(std::move(group));
   return {};
 }
@@ -78,7 +78,7 @@ Status parse_workers(std::span<const std::string> items, ThreadLayout* layout) {
       const char* end = item.data() + item.size();
       auto [end_of_number, error] = std::from_chars(item.data() + equals + 1, end, threads);
       if (error != std::errc() || end_of_number != end) {
-        return Status::invalid("workers '" + item + "': a number of threads must follow '='");
+        return Status::invalid("workers '" + item + "': '=' must be followed by the number of threads");
       }
     }
     if (Status status = layout->add(split(item.substr(0, equals), '+'), threads); !status.ok()) return status;

@@ -17,11 +17,11 @@ std::optional<double> rate_of(const std::string& text) {
 }
 
 std::string check_rate(const std::string& text) {
-  return rate_of(text) ? "" : "'" + text + "' is not a share of flows, above 0 and at most 1";
+  return rate_of(text) ? "" : "'" + text + "' must be a number above 0 and at most 1";
 }
 
 std::string check_name(const std::string& text) {
-  return !text.empty() && text.size() <= 128 ? "" : "a name must have 1 to 128 letters";
+  return !text.empty() && text.size() <= 128 ? "" : "a name must have 1 to 128 characters";
 }
 
 std::string check_filter(const std::string& text) {
@@ -65,7 +65,7 @@ ConfigTable table_of(NodeConfig* config) {
                  "serve gRPC over TLS with this certificate and its chain, as PEM");
   table.add_text(&config->access.key, "tls_key", "FILE", "the certificate's private key, as PEM");
   table.add_text(&config->access.tokens, "token_file", "FILE",
-                 "accept only clients with one of these tokens, one per line, of 16 letters or more");
+                 "accept only clients with one of these tokens, one per line, each of at least 16 characters");
   table.add_text(&config->access.client_ca, "tls_client_ca", "FILE",
                  "accept only clients with a certificate that these authorities (PEM) signed");
   table.add_list(&config->access.client_names, "tls_client_name", "NAME",
@@ -88,7 +88,7 @@ bool has_tap_names(const NodeConfig& config) { return config.tap_names || !confi
 
 Status validate_source(const NodeConfig& config) {
   if (config.headers_from.empty()) return validate_input(config);
-  if (!taps_of(config).empty()) return Status::usage("several inputs: --headers-from must be the only one");
+  if (!taps_of(config).empty()) return Status::usage("--headers-from can't be combined with another input");
   return {};
 }
 

@@ -14,8 +14,9 @@ void add_metrics_keys(ConfigTable* table, MetricsConfig* config, std::string_vie
   table->add_text(&config->certificate, "metrics_certificate", "FILE",
                   "serve metrics over TLS with this certificate and its chain, as PEM");
   table->add_text(&config->key, "metrics_key", "FILE", "the certificate's private key, as PEM");
-  table->add_text(&config->tokens, "metrics_token_file", "FILE",
-                  "serve metrics only to clients with one of these tokens, one per line, of 16 letters or more");
+  table->add_text(
+      &config->tokens, "metrics_token_file", "FILE",
+      "serve metrics only to clients with one of these tokens, one per line, each of at least 16 characters");
 }
 
 Status validate_metrics(const MetricsConfig& config, const std::vector<std::string>& clear) {

@@ -80,7 +80,8 @@ public final class Trees {
       boolean joins =
           node.getKindCase() == Node.KindCase.ALL || node.getKindCase() == Node.KindCase.ANY;
       if (node.getKindCase() == Node.KindCase.KIND_NOT_SET || joins && children(node) == 0) {
-        throw new ConditionException(node.getAt(), "the condition has a node without a meaning");
+        throw new ConditionException(
+            node.getAt(), "the condition has a node that is empty or of an unknown kind");
       } else if (isLeaf(node) && ++leaves > MAX_LEAVES) {
         throw new ConditionException(node.getAt(), "more than " + MAX_LEAVES + " comparisons");
       }
