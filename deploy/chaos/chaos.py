@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kills, freezes and cuts off the containers of a cluster that is up, in turn and two at once, under known input.
+"""Kills, freezes and cuts off containers of a running cluster, one at a time and two at once, under known input.
 
 Throughout, one query counts requests by URL and reports completeness, second by second, while clients request numbered
 pages of each web server, one after another. After each fault, the program reports for how long results were missing. At

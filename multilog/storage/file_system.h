@@ -39,7 +39,7 @@ class FileSystem {
   virtual Result<std::vector<std::string>> list(const std::string& directory) = 0;
   virtual Status make_directory(const std::string& directory) = 0;
   // Renames atomically. The new name is durable after sync_directory().
-  virtual Status rename(const std::string& from, const std::string& old_path) = 0;
+  virtual Status rename(const std::string& old_path, const std::string& new_path) = 0;
   virtual Status remove(const std::string& path) = 0;
   virtual Status sync_directory(const std::string& directory) = 0;
 };

@@ -88,7 +88,7 @@ inside() {
   cp "$here"/*.py .  # user nobody may not be able to read the repository
   open_shop
   for name in client proxy app1 app2 db cache; do echo "  $name ${address[$name]}"; done
-  say "the shop is open; Enter sends clients for $seconds s"
+  say "the shop is open; press Enter to generate load for $seconds s"
   read -r || true
   on client "${as_nobody[@]}" /usr/bin/python3 -B client.py "${address[proxy]}" --seconds "$seconds" --rate "$rate" ||
     fail "the client saw failures:" nginx_error.log

@@ -208,7 +208,7 @@ final class OtherUser {
     if (versions.length > 8 && versions[7] == API_VERSIONS_CORRELATION) {
       kafka(port);
     } else if (!isRecognized(port, BINARY_PROBES) && !wantsCertificate(port)) {
-      found("port %d is open, and its protocol is not one of the known closed ones", port);
+      found("port %d is open, and no known protected service answers on it", port);
     }
   }
 

@@ -32,7 +32,7 @@ class ShopSoak {
       "%s:80, %s:8080, %s:8080, %s:3306, %s:11211".formatted(PROXY, APP1, APP2, DATABASE, CACHE);
 
   /** Hosts that capture: for each server, another host at the same switch. */
-  private static final Set<String> ALLOWED_DROPS =
+  private static final Set<String> CAPTURING_HOSTS =
       Set.of("h-0-0-1", "h-0-1-1", "h-1-0-1", "h-2-0-1", "h-2-1-1");
 
   @TempDir Path logs;
@@ -55,7 +55,7 @@ class ShopSoak {
     for (String program : List.of("nginx", "mariadbd", "memcached")) {
       assumeTrue(exists(program), "SKIPPED: " + program + " is missing");
     }
-    network = MirroredNetwork.upWithAgents(ALLOWED_DROPS);
+    network = MirroredNetwork.upWithAgents(CAPTURING_HOSTS);
     Map<String, String> previousSwitches = network.fabric.switches();
     openShop();
 

@@ -20,22 +20,22 @@ class SilentMonitorTest {
   /** More rounds than the number after which a monitor is silent. */
   private static final int ROUNDS = 10;
 
-  private final MonitorStream talks = new MonitorStream("q", "m0", 0, 1);
-  private final MonitorStream stops = new MonitorStream("q", "m1", 0, 1);
+  private final MonitorStream active = new MonitorStream("q", "m0", 0, 1);
+  private final MonitorStream silenced = new MonitorStream("q", "m1", 0, 1);
   private Pipeline pipeline;
 
   @BeforeEach
-  void bothTalk() throws Exception {
+  void bothSend() throws Exception {
     pipeline =
         new Pipeline(
             Plans.plan("q", 2, Plans.topK(3, "1s", "1s")),
             JobOptions.defaults().withParallelism(2));
     for (int second = 1; second <= 3; second++) {
-      say(0, talks, second);
-      say(1, stops, second);
+      send(0, active, second);
+      send(1, silenced, second);
     }
-    say(0, talks, 4);
-    say(0, talks, 5);
+    send(0, active, 4);
+    send(0, active, 5);
     assertThat(ends()).as("the job waits for the last monitor").containsExactly(1L, 2L, 3L);
   }
 
@@ -47,7 +47,7 @@ class SilentMonitorTest {
   @Test
   void windowsContinueWithoutASilentMonitorAndNameIt() throws Exception {
     pipeline.listen(0, ROUNDS - 1, true);
-    say(0, talks, 6);
+    send(0, active, 6);
     assertThat(ends()).as("no monitor wrote to its partition").containsExactly(1L, 2L, 3L);
     pipeline.listen(1, ROUNDS, true);
     assertThat(ends()).containsExactly(1L, 2L, 3L, 4L, 5L, 6L);
@@ -67,12 +67,12 @@ class SilentMonitorTest {
   void earlierBatchesAreLateAndLaterWindowsWaitAgain() throws Exception {
     pipeline.listen(1, ROUNDS, true);
     assertThat(ends()).endsWith(5L);
-    say(0, talks, 7);
+    send(0, active, 7);
     assertThat(ends()).endsWith(7L);
-    say(1, stops, 4);
-    say(0, talks, 9);
+    send(1, silenced, 4);
+    send(0, active, 9);
     assertThat(ends()).as("the second monitor has not sent the eighth second").endsWith(7L);
-    say(1, stops, 8);
+    send(1, silenced, 8);
     assertThat(ends()).endsWith(8L);
     assertThat(silent()).endsWith("[\"m1\"]", "");
     JsonNode eighth = windows().get(windows().size() - 1);
@@ -87,7 +87,7 @@ class SilentMonitorTest {
     pipeline.listen(0, ROUNDS, true);
     pipeline.listen(1, ROUNDS, true);
     assertThat(ends()).as("the first monitor was silent, too").containsExactly(1L, 2L, 3L);
-    say(0, talks, 6);
+    send(0, active, 6);
     assertThat(ends()).endsWith(6L);
   }
 
@@ -107,9 +107,9 @@ class SilentMonitorTest {
   @Test
   void afterARestartTheStreamResumesWithoutRepeatedWindows() throws Exception {
     pipeline.listen(1, ROUNDS, true);
-    say(0, talks, 7);
+    send(0, active, 7);
     pipeline.restart(1);
-    say(0, talks, 9);
+    send(0, active, 9);
     assertThat(ends()).containsExactly(1L, 2L, 3L, 4L, 5L, 7L);
     pipeline.listen(1, ROUNDS, true);
     assertThat(ends()).containsExactly(1L, 2L, 3L, 4L, 5L, 7L, 9L);
@@ -118,14 +118,14 @@ class SilentMonitorTest {
   @Test
   void theStreamEndsWithoutASilentMonitor() throws Exception {
     pipeline.listen(1, ROUNDS, true);
-    pipeline.feed(0, talks.batch(6 * SECOND, List.of(get(5))).toByteArray());
-    pipeline.feed(0, talks.end(6 * SECOND + 1).toByteArray());
+    pipeline.feed(0, active.batch(6 * SECOND, List.of(get(5))).toByteArray());
+    pipeline.feed(0, active.end(6 * SECOND + 1).toByteArray());
     assertThat(ends()).endsWith(5L, 6L);
     assertThat(pipeline.ended(1)).isFalse();
   }
 
   /** Sends a request from the second that ends now. */
-  private void say(int partition, MonitorStream monitor, int second) throws Exception {
+  private void send(int partition, MonitorStream monitor, int second) throws Exception {
     pipeline.feed(
         partition, monitor.batch(second * SECOND, List.of(get(second - 1))).toByteArray());
   }

@@ -41,7 +41,7 @@ public final class GroupTable {
   /** Buffers for a single value and its entry. */
   private final long[] one = new long[1];
 
-  private final int[] its = new int[1];
+  private final int[] oneEntry = new int[1];
 
   /** Slots for each entry's exemplars, the earliest flow first (see {@link Exemplar#toBytes}). */
   private byte[][] flows;
@@ -163,9 +163,9 @@ public final class GroupTable {
   /** Counts a tuple and adds its value. */
   public void addValue(int entry, long value) {
     counts[entry]++;
-    its[0] = entry;
+    oneEntry[0] = entry;
     one[0] = value;
-    accumulators.add(its, one, 0, 1);
+    accumulators.add(oneEntry, one, 0, 1);
   }
 
   /**

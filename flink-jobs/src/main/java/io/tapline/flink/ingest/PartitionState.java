@@ -61,9 +61,9 @@ public final class PartitionState {
   boolean endRound(boolean wasAnswered) {
     int previousSilentMonitors = silentMonitors();
     if (wasAnswered) {
-      silence.drained();
+      silence.endAnsweredRound();
     } else {
-      silence.unanswered();
+      silence.endUnansweredRound();
     }
     return silentMonitors() != previousSilentMonitors;
   }

@@ -31,19 +31,19 @@ final class RetryingContext implements SplitEnumeratorContext<KafkaPartitionSpli
     this.topic = topic;
   }
 
-  private <T> Callable<T> patient(Callable<T> question) {
+  private <T> Callable<T> retrying(Callable<T> question) {
     return () -> KafkaRefusal.retried(question, TIMEOUT, kafka, "read topic " + topic);
   }
 
   @Override
   public <T> void callAsync(Callable<T> question, BiConsumer<T, Throwable> handler) {
-    context.callAsync(patient(question), handler);
+    context.callAsync(retrying(question), handler);
   }
 
   @Override
   public <T> void callAsync(
       Callable<T> question, BiConsumer<T, Throwable> handler, long delayMs, long periodMs) {
-    context.callAsync(patient(question), handler, delayMs, periodMs);
+    context.callAsync(retrying(question), handler, delayMs, periodMs);
   }
 
   @Override

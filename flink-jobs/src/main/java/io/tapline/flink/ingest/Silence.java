@@ -35,14 +35,14 @@ final class Silence {
   }
 
   /** Ends a round in which the partition was read up to its reported end. */
-  void drained() {
+  void endAnsweredRound() {
     for (int i = 0; i < rounds.length; i++) {
       rounds[i] = Math.min(ROUNDS, rounds[i] + 1);
     }
   }
 
   /** Starts counting over, since monitors may not have reached the unresponsive broker either. */
-  void unanswered() {
+  void endUnansweredRound() {
     Arrays.fill(rounds, 0);
   }
 

@@ -123,18 +123,18 @@ public final class TupleSource
   @Override
   public SplitEnumerator<KafkaPartitionSplit, KafkaSourceEnumState> createEnumerator(
       SplitEnumeratorContext<KafkaPartitionSplit> context) {
-    return kafka.createEnumerator(patient(context));
+    return kafka.createEnumerator(retrying(context));
   }
 
   @Override
   public SplitEnumerator<KafkaPartitionSplit, KafkaSourceEnumState> restoreEnumerator(
       SplitEnumeratorContext<KafkaPartitionSplit> context, KafkaSourceEnumState state)
       throws Exception {
-    var restored = kafka.restoreEnumerator(patient(context), state);
+    var restored = kafka.restoreEnumerator(retrying(context), state);
     return knowsAll(state) ? new RestoredEnumerator(restored, context) : restored;
   }
 
-  private RetryingContext patient(SplitEnumeratorContext<KafkaPartitionSplit> context) {
+  private RetryingContext retrying(SplitEnumeratorContext<KafkaPartitionSplit> context) {
     return new RetryingContext(context, endpoints.kafka(), query.topic());
   }
 

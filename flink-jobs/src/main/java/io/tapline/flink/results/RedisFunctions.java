@@ -63,7 +63,7 @@ final class RedisFunctions {
         return;
       } catch (JedisException e) {
         close();
-        if (!passes(e) || System.nanoTime() > deadline) {
+        if (!isTemporary(e) || System.nanoTime() > deadline) {
           throw failure(e);
         }
       }
@@ -85,7 +85,7 @@ final class RedisFunctions {
    * Returns true for temporary errors: outages, startup, and a server that restarted without its
    * functions or users.
    */
-  private static boolean passes(JedisException e) {
+  private static boolean isTemporary(JedisException e) {
     String message = String.valueOf(e.getMessage());
     return e instanceof JedisConnectionException
         || e instanceof JedisAccessControlException
