@@ -95,7 +95,7 @@ Node Binder::linear(std::vector<Operand> left, Compare compare, std::vector<Oper
         continue;
       }
       if (operand.field != nullptr && !operand.column.is_number() && !any_type)
-        throw ParseError{"no arithmetic with a field of type " + std::string(name_of(operand.column.type)),
+        throw ParseError{"fields of type " + std::string(name_of(operand.column.type)) + " do not support arithmetic",
                          operand.token.position};
       if (operand.field != nullptr && !anchored) leaf.column = operand.column, anchored = true;
       leaf.terms.push_back({sign, operand.aggregate, operand.column});
@@ -121,7 +121,7 @@ Values Binder::parse_value(const Column& column, const std::vector<Operand>& sum
   const size_t position = sum[0].token.position;
   if (is_address(column) || column.type == FieldType::kBytes) {
     if (sum.size() != 1 || sum[0].sign < 0)
-      throw ParseError{"no arithmetic with a field of type " + std::string(name_of(column.type)), position};
+      throw ParseError{"fields of type " + std::string(name_of(column.type)) + " do not support arithmetic", position};
     const std::string bytes =
         is_address(column) ? parse_address(column, sum[0].token.text, position) : parse_bytes(column, sum[0].token);
     return of_bytes(column, bytes, bytes);
@@ -138,7 +138,8 @@ Node Binder::with_literal(const Column& column, Compare compare, const std::vect
   const Token& token = sum[0].token;
   if (column.type == FieldType::kText) {
     if (!is_equality) throw ParseError{"strings have no order", token.position};
-    if (sum.size() != 1 || sum[0].sign < 0) throw ParseError{"no arithmetic with a field of type text", token.position};
+    if (sum.size() != 1 || sum[0].sign < 0)
+      throw ParseError{"fields of type text do not support arithmetic", token.position};
     return from_texts(column, {text_literal(token)}, equal);
   }
   if (is_equality) {

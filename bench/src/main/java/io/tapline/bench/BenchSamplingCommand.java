@@ -184,7 +184,7 @@ final class BenchSamplingCommand implements Callable<Integer> {
             .map(point -> new Plot.Point(point.second(), 100 * point.load() / max, 0))
             .toList();
     return new Plot("SAMPLE auto, a consumer limited to a share of the load", "seconds", "% and s")
-        .line("load, % of the highest", loads, true)
+        .line("load, % of the maximum", loads, true)
         .line("flows kept, %", rates, false)
         .line("lag of the job, s", lags, true)
         .svg();

@@ -22,7 +22,7 @@ abstract class NativeCommand implements Callable<Integer> {
 
   @Parameters(
       paramLabel = "OPTION",
-      description = "After --: more options of the program; -- --help lists them.")
+      description = "More options for the program, after --; -- --help lists them.")
   private List<String> more = List.of();
 
   NativeCommand(String program) {

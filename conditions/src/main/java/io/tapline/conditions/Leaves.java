@@ -295,7 +295,7 @@ final class Leaves {
     if (field.type() == null) {
       return unlessAbsent(List.of(field), negated, row -> false);
     } else if (!field.isNumber() && (values.size() > 1 || first.sign() < 0)) {
-      throw new ConditionException(first.at(), "no arithmetic with a field of its type");
+      throw new ConditionException(first.at(), "fields of this type do not support arithmetic");
     } else if (field.type() == Column.Type.STRING) {
       if (!isEquality) {
         throw new ConditionException(first.at(), "strings have no order");
@@ -339,7 +339,8 @@ final class Leaves {
         if (isLiteral(operand)) {
           constant = constant.plus(sign, number(operand.literal()));
         } else if (operand.field().type() != null && !operand.field().isNumber()) {
-          throw new ConditionException(operand.at(), "no arithmetic with a field of its type");
+          throw new ConditionException(
+              operand.at(), "fields of this type do not support arithmetic");
         } else {
           terms.add(new SumLeaf.Term(sign, operand.field()));
         }

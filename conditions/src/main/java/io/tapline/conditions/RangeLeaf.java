@@ -54,7 +54,7 @@ record RangeLeaf(RowField field, long[] lows, long[] widths, boolean negated)
           default -> number.whole().signum() >= 0 && number.whole().bitLength() <= Long.SIZE;
         };
     if (!fits) {
-      throw new ConditionException(position, "out of range for a field of its type");
+      throw new ConditionException(position, "out of range for the field's type");
     }
     return key(field.type(), number.whole().longValue());
   }

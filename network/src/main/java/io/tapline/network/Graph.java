@@ -36,7 +36,7 @@ public final class Graph {
   public Graph addLink(String source, String target, long capacityBps, int weight) {
     require(
         weight >= 0 && capacityBps > 0,
-        "a link needs a capacity and a weight that is not negative");
+        "a link needs a positive capacity and a non-negative weight");
     links.add(new Link(number(source), number(target), capacityBps, weight));
     return this;
   }

@@ -154,8 +154,8 @@ public final class SwitchPorts {
       }
       if (places.size() != numbers.size()) {
         throw new IllegalArgumentException(
-            "%d links lead from %s to %s, and %d port numbers are given"
-                .formatted(places.size(), name, neighbour, numbers.size()));
+            "the number of ports given (%d) differs from the number of links from %s to %s (%d)"
+                .formatted(numbers.size(), name, neighbour, places.size()));
       }
       for (int i = 0; i < numbers.size(); i++) {
         int number = numbers.get(i);

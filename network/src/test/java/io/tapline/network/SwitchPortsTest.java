@@ -40,10 +40,12 @@ class SwitchPortsTest {
   @Test
   void invalidNumbersAreRejected() {
     assertThatThrownBy(() -> network().number("s1", "s2", List.of(7)))
-        .hasMessage("2 links lead from s1 to s2, and 1 port numbers are given");
+        .hasMessage(
+            "the number of ports given (1) differs from the number of links from s1 to s2 (2)");
     assertThatThrownBy(() -> network().number("s1", "s2", List.of(7, 7)))
         .hasMessage("port 7 of s1 is given twice");
     assertThatThrownBy(() -> network().number("s9", "s2", List.of(7)))
-        .hasMessage("0 links lead from s9 to s2, and 1 port numbers are given");
+        .hasMessage(
+            "the number of ports given (1) differs from the number of links from s9 to s2 (0)");
   }
 }

@@ -77,7 +77,7 @@ record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
             () ->
                 errors.conflict(
                     words.get(0).span(),
-                    "no parser of PARSE has all fields of the condition",
+                    "no parser in PARSE has all fields of the condition",
                     "fields of one parser"));
   }
 

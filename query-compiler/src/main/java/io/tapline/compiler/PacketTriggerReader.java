@@ -88,7 +88,7 @@ final class PacketTriggerReader {
     if (unsummed.isPresent()) {
       errors.conflict(
           arguments.span("when"),
-          "windows that overlap have no " + unsummed.get(),
+          unsummed.get() + " can't be used with overlapping windows",
           "w= as long as every=, or another value");
       return false;
     }

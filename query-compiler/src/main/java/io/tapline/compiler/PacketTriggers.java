@@ -136,7 +136,7 @@ final class PacketTriggers {
   /** Returns the {@link #obstacle}, regardless of the compared value. */
   Optional<String> obstacleToCounting(Processor trigger) {
     if (trigger.hasJoin() || !FIELDS.containsAll(trigger.getKeyList())) {
-      return Optional.of("packets are grouped by addresses and ports only");
+      return Optional.of("packets can be grouped only by addresses and ports");
     } else if (windowObstacle(trigger.getWindow()).isPresent()) {
       return windowObstacle(trigger.getWindow());
     } else if (sampling.getMode() != Sampling.Mode.OFF) {
@@ -362,7 +362,7 @@ final class PacketTriggers {
     if (trigger.hasWindow()) {
       String windows = Literals.durationText(trigger.getWindow()) + " every " + every;
       return emitted
-          ? "in windows of %s, since every= is shorter than the interval of %s"
+          ? "in windows of %s, because every= is shorter than the interval of %s"
               .formatted(windows, trigger.getParser())
           : "in windows of " + windows;
     }

@@ -129,7 +129,7 @@ class PacketTriggersTest {
     assertThat(Durations.toMillis(plan.getProcessors(0).getWindow().getSize())).isEqualTo(10);
     assertThat(Explain.render(plan, List.of()))
         .contains(
-            "in windows of 1s every 10ms, since every= is shorter than the interval of"
+            "in windows of 1s every 10ms, because every= is shorter than the interval of"
                 + " tcp_pkt_size")
         .contains("70 for each further every= of a longer window");
     assertThat(

@@ -167,7 +167,7 @@ class QueueQueryTest {
       delimiterString = " -> ",
       value = {
         "leaf1:h1 -> leaf1:1 leads to the host h1, where no switch can copy departures",
-        "leaf2:17 -> the inventory does not say where leaf2:17 leads, and departures are copied at the other end of the link (network.ports numbers the ports)",
+        "leaf2:17 -> the inventory does not state where leaf2:17 leads, but departures are copied at the other end of the link: number the ports in network.ports",
         "leaf1:4 -> the inventory does not number the ports of spine-2, to which leaf1:4 leads (network.ports)",
       })
   void aQueueThatSwitchesCanNotCopyNeedsTaps(String queue, String message) {
@@ -442,7 +442,7 @@ class QueueQueryTest {
         "ports: 7 -> inventory, network.ports: must map switches to their ports",
         "ports: {s9: {h1: 1}} -> inventory, network.ports.s9: the network has no such switch",
         "ports: {s1: 3} -> inventory, network.ports.s1: must map neighbours to port numbers",
-        "ports: {s1: {h9: 1}} -> inventory, network.ports.s1.h9: 0 links lead from s1 to h9, and 1 port numbers are given",
+        "ports: {s1: {h9: 1}} -> inventory, network.ports.s1.h9: the number of ports given (1) differs from the number of links from s1 to h9 (0)",
         "ports: {s1: {h1: 0}} -> inventory, network.ports.s1.h1: must be a port number from 1, or a list of them",
         "ports: {s1: {h1: x}} -> inventory, network.ports.s1.h1: must be a port number from 1, or a list of them",
         "ports: {s1: {h1: 1, h2: 1}} -> inventory, network.ports.s1.h2: port 1 of s1 is given twice",

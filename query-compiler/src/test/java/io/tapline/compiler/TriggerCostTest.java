@@ -162,7 +162,7 @@ class TriggerCostTest {
     assertThat(ErrorRenderer.render(QUERY, refusedResult.errors()))
         .contains(
             "testing 1 trigger on packets, in windows of 10ms, takes 153 % of a core at 6.00 million"
-                + " packets/s and 100,000 groups a window: parsing 70 %, matching 9 %, counting"
+                + " packets/s and 100,000 groups per window: parsing 70 %, matching 9 %, counting"
                 + " groups 44 %, sweeping 30 %",
             "at most 80 % of a core");
   }

@@ -24,7 +24,7 @@ class ValidationTest {
               "unknown (parser|host|tenant|query|field) .*",
               "in the query .*",
               "'10.0.0' is not an IPv4 address",
-              "no parser of PARSE has all fields of the condition",
+              "no parser in PARSE has all fields of the condition",
               "these fields come from more than two parsers",
               "tcp_pkt_size emits tuples once a second[:,] .*",
               "tcp_\\w+ has no value field\\b.*",

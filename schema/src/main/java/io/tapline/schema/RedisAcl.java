@@ -33,7 +33,8 @@ public final class RedisAcl {
    */
   public static List<String> jobRules(String query, String password) {
     if (!QUERY.matcher(query).matches()) {
-      throw new IllegalArgumentException("query ID '" + query + "' can't be in a rule of Redis");
+      throw new IllegalArgumentException(
+          "query ID '" + query + "' can't be used in a Redis ACL rule");
     }
     return users().stream()
         .filter(user -> user.get(1).equals(JOB + "QUERY"))

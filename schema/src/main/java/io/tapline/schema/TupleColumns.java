@@ -227,7 +227,7 @@ public final class TupleColumns {
     }
     double rate = batch.getSamplingRate();
     if (rows > 0 && !(rate > 0 && rate <= 1)) {
-      throw malformed("sampling rate " + rate + " is not above 0 and at most 1");
+      throw malformed("sampling rate must be above 0 and at most 1, not " + rate);
     }
   }
 
@@ -242,7 +242,7 @@ public final class TupleColumns {
     }
     if (column.getData().size() != (long) rows() * width) {
       throw malformed(
-          "column %s has %d bytes for %d rows of %d"
+          "column %s has %d bytes for %d rows of %d bytes"
               .formatted(column.getName(), column.getData().size(), rows(), width));
     }
     int bitmap = column.getPresent().size();

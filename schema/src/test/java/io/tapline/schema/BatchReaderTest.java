@@ -140,11 +140,12 @@ class BatchReaderTest {
     return Stream.of(
         new Contradiction("batch claims 4294967295 rows", batch -> batch.setRows(-1)),
         new Contradiction("batch has 2 rows and no columns", TupleBatch.Builder::clearColumns),
-        new Contradiction("sampling rate NaN", batch -> batch.setSamplingRate(Double.NaN)),
-        new Contradiction("sampling rate 0.0", batch -> batch.setSamplingRate(0)),
+        new Contradiction(
+            "above 0 and at most 1, not NaN", batch -> batch.setSamplingRate(Double.NaN)),
+        new Contradiction("above 0 and at most 1, not 0.0", batch -> batch.setSamplingRate(0)),
         Contradiction.column("column u has width 3", 0, column -> column.setWidth(3)),
         Contradiction.column(
-            "column u has 2 bytes for 2 rows of 8", 0, column -> column.setWidth(8)),
+            "column u has 2 bytes for 2 rows of 8 bytes", 0, column -> column.setWidth(8)),
         Contradiction.column("column s occurs twice", 0, column -> column.setName("s")),
         Contradiction.column("F64 without width 8", 0, column -> column.setType(Column.Type.F64)),
         Contradiction.column("unknown type 77", 0, column -> column.setTypeValue(77)),

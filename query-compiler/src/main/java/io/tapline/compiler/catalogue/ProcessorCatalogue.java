@@ -171,7 +171,7 @@ public final class ProcessorCatalogue {
             new ArgumentInfo(
                 "agg",
                 ArgumentType.CHOICE,
-                "count; with by= the sum of an additive field, of others the max (the min with order=asc)",
+                "count; with by=, the sum if additive, else the max (the min with order=asc)",
                 Names.either(AGGREGATES),
                 "how a key's values are aggregated")));
   }
@@ -364,7 +364,7 @@ public final class ProcessorCatalogue {
             "none: the whole query",
             "10ms to 24h",
             "length of the window"),
-        slide("w/10, at least 1s, at most w; without w 10s"));
+        slide("w/10, at least 1s, at most w; 10s if w is not given"));
   }
 
   private static ArgumentInfo slide(String defaultText) {

@@ -93,7 +93,7 @@ final class PacketExpression {
           "%s is unexpected".formatted(Names.quoted(expression.tokens.get(expression.at))),
           "an operator or the end");
     } else if (!all.isTruth()) {
-      throw new Fault("it compares nothing", "a comparison, " + EXAMPLE);
+      throw new Fault("it contains no comparison", "a comparison, " + EXAMPLE);
     } else if (all.steps().size() > MAX_STEPS || depth(all.steps()) > MAX_DEPTH) {
       throw new Fault(
           "it has %d terms and operators, %d deep"

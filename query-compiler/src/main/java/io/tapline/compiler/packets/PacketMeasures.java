@@ -183,13 +183,13 @@ final class PacketMeasures {
 
   private Value burst(String field, long spanNs) throws Fault {
     if (!field.equals("bytes")) {
-      throw new Fault("bursts are of bytes", "for example \"burst(bytes, 100us) > 60KB\"");
+      throw new Fault("burst takes only bytes", "for example \"burst(bytes, 100us) > 60KB\"");
     } else if (spanNs < BINS_PER_BURST || spanNs % BINS_PER_BURST != 0 || spanNs > windowNs) {
       throw new Fault(
           "the span of a burst is out of range",
           "a multiple of 8 ns, at most " + Literals.durationText(windowNs));
     } else if (burstNs != 0 && burstNs != spanNs) {
-      throw new Fault("its bursts have two spans", "one span in a trigger");
+      throw new Fault("its bursts have different spans", "one span in a trigger");
     }
     burstNs = spanNs;
     return new Value(List.of(step(Measure.BURST)), "bytes");

@@ -322,7 +322,7 @@ public final class TriggerCost {
             windows(),
             busy(traffic) * 100,
             millions(traffic.packetsPerSecond()),
-            plural(traffic.groups(), "group a window", "groups a window"),
+            plural(traffic.groups(), "group per window", "groups per window"),
             share(traffic.packetsPerSecond(), PARSE_NS) * 100,
             share(traffic.packetsPerSecond(), matchNs) * 100,
             share(traffic.packetsPerSecond(), countGroupsNs(traffic)) * 100,

@@ -84,7 +84,7 @@ public final class PortNames {
     String queue = switchName + ":" + tapName;
     if (port.isEmpty()) {
       return Optional.of(
-          "the inventory does not say where %s leads, and departures are copied at the other end of the link (network.ports numbers the ports)"
+          "the inventory does not state where %s leads, but departures are copied at the other end of the link: number the ports in network.ports"
               .formatted(queue));
     }
     if (!ports.switches().contains(port.get().neighbour())) {

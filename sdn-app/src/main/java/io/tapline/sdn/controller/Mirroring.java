@@ -275,7 +275,10 @@ final class Mirroring {
         .unknownPorts()
         .forEach(port -> missing.add("its port %s has no link, or more than one".formatted(port)));
     state.blocked.forEach(
-        flow -> missing.add("another controller's flow occupies the place of %s".formatted(flow)));
+        flow ->
+            missing.add(
+                "another controller's flow has the same table, priority and match as %s"
+                    .formatted(flow)));
     if (!state.isConfirmed()) {
       missing.add("has not confirmed its rules yet");
     }
