@@ -45,7 +45,7 @@ def http_page(results):
                    *(pair_row(row, results) for row in results["rows"] if row["pairs"])])
     return (f"`{results['command']}`, {results['date']}, {results['machine']}.\n\n"
             f"{packets:,} packets, {results['bytes'] / MEGABYTE:,.0f} MB, {results['requests']:,} requests. User and kernel CPU time\n"
-            f"without start-up (\"-\" if start-up takes more than two thirds of the total), medians of {results['turns']} turns.\n\n{costs}\n\n"
+            f"without start-up (\"-\" if start-up takes more than two thirds of the total), medians of {results['turns']} runs.\n\n{costs}\n\n"
             "Right pairs as a share of those whose two heads are in the capture, and the number of wrong ones in brackets. A program\n"
             f"that pairs nothing is left out.\n\n{pairs}\n\n{versions}\n")
 

@@ -151,6 +151,7 @@ def missed(result):
 def table(result):
   return comparison.section(
       f"**Bursts with losses.** Nine TCP flows send bursts of 20, 60 and 120 kB into a queue of {LIMIT_BYTES // 1000} kB. "
-      f"{result['lossy']:,} of {result['bursts']:,} bursts lost packets, {result['dropped']:,} in all (the kernel counted "
-      f"{result['kernel_dropped']:,}). In {result['visible']:,} of them a later packet showed it to the receiver: events reported "
-      f"{result['reported']:,} of these. The others lost only their last packets, or retransmissions.", result["triggers"])
+      f"{result['lossy']:,} of {result['bursts']:,} bursts lost packets, {result['dropped']:,} in total (the kernel counted "
+      f"{result['kernel_dropped']:,}). In {result['visible']:,} of the bursts, a later packet revealed the loss to the "
+      f"receiver; events reported {result['reported']:,} of these bursts. The others lost only their last packets, or "
+      f"retransmissions.", result["triggers"])

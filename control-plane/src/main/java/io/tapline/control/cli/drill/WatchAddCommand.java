@@ -22,14 +22,14 @@ import picocli.CommandLine.Spec;
 /** {@code tapline watch add}. */
 @Command(
     name = "add",
-    description = "Adds a watch, or all watches of a file, and prints their IDs.",
+    description = "Adds a watch, or all watches in a file, and prints their IDs.",
     footer = {
       "",
       "Example: a host that opens more than 100 connections within a second",
       "  tapline watch add \"tcp_flags == 2\" --group-by src_ip --when \"COUNT > 100\"",
       "In a monitor: connections with over a tenth of their packets retransmitted",
       "  tapline watch add --group-by flow --every 100ms --when \"share(retransmitted) > 0.1\"",
-      "A file has a list of watches, with keys like the options, and filter:",
+      "A file contains a list of watches. Keys: filter, and option names with '_' for '-'.",
       "  - {filter: tcp_flags == 2, group_by: [src_ip], when: COUNT > 100, every: 10ms}"
     })
 final class WatchAddCommand implements Callable<Integer> {
@@ -117,7 +117,7 @@ final class WatchAddCommand implements Callable<Integer> {
   @Option(
       names = "--file",
       paramLabel = "FILE",
-      description = "Add the watches of a YAML file: all, or none if one is rejected.")
+      description = "Add the watches in a YAML file: all, or none if one is rejected.")
   private Path file;
 
   @Mixin private ServerOption server;

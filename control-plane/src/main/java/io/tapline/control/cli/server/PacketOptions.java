@@ -59,8 +59,8 @@ final class PacketOptions {
     networkInterface().ifPresent(NetworkInterfaces::check);
     if (isLocal() && readsFiles()) {
       throw new UsageException(
-          "queries read capture files or interfaces, not both: give --interface and --tap of"
-              + " interfaces, or --pcap and --tap of files");
+          "queries read capture files or interfaces, not both: use --interface and"
+              + " --tap …=INTERFACE, or --pcap and --tap …=FILE");
     }
     Captures.check(installation, kind.files, taps(), console);
   }

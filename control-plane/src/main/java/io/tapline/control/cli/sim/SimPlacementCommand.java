@@ -37,7 +37,7 @@ final class SimPlacementCommand implements Callable<Integer> {
       names = "--k",
       paramLabel = "K",
       defaultValue = "16",
-      description = "Fat tree of this k (default ${DEFAULT-VALUE}).")
+      description = "Ports per switch of the fat tree, k (default ${DEFAULT-VALUE}).")
   private int k;
 
   @Option(

@@ -176,9 +176,9 @@ public final class QueryRoutes {
             "query",
             "limit",
             Schemas.integer(1, Results.MAX_ROWS),
-            "Number of latest rows; default: all rows, "
+            "Only this many of the latest rows. Default: all rows, in pages of "
                 + Results.MAX_ROWS
-                + " or a few more a page.")
+                + " rows plus the rest of the last window.")
         .parameter(
             "query",
             "after",
