@@ -154,4 +154,4 @@ def table(result):
       f"{result['lossy']:,} of {result['bursts']:,} bursts lost packets, {result['dropped']:,} in total (the kernel counted "
       f"{result['kernel_dropped']:,}). In {result['visible']:,} of the bursts, a later packet revealed the loss to the "
       f"receiver; events reported {result['reported']:,} of these bursts. The others lost only their last packets, or "
-      f"retransmissions.", result["triggers"])
+      "retransmissions.", result["triggers"])

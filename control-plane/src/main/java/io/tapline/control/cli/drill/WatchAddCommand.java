@@ -29,7 +29,7 @@ import picocli.CommandLine.Spec;
       "  tapline watch add \"tcp_flags == 2\" --group-by src_ip --when \"COUNT > 100\"",
       "In a monitor: connections with over a tenth of their packets retransmitted",
       "  tapline watch add --group-by flow --every 100ms --when \"share(retransmitted) > 0.1\"",
-      "A file contains a list of watches. Keys: filter, and option names with '_' for '-'.",
+      "A file contains a list of watches. Keys: filter, and option names with '_' for '-':",
       "  - {filter: tcp_flags == 2, group_by: [src_ip], when: COUNT > 100, every: 10ms}"
     })
 final class WatchAddCommand implements Callable<Integer> {
