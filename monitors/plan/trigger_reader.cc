@@ -196,7 +196,7 @@ Status read_triggers(const v1::Plan& plan, QuerySpec* spec) {
     return Status::invalid("its triggers count the packets of one monitor, but it has several");
   }
   if (spec->sampling_rate < 1 || spec->rate_may_fall) {
-    return Status::invalid("its triggers need every packet, but the plan samples them");
+    return Status::invalid("its triggers need every packet, but packets are sampled");
   }
   std::vector<trigger::Trigger> triggers;
   for (const v1::PacketTrigger& message : plan.triggers()) {
