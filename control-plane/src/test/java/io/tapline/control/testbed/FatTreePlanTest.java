@@ -217,7 +217,7 @@ class FatTreePlanTest {
         .hasSize(32);
     assertThatThrownBy(
             () -> tree.polling(List.of("core-0", "core-1", "core-2", "core-3", "edge-0-0")))
-        .hasMessageContaining("36 ports");
+        .hasMessageContaining("36 DPDK ports");
   }
 
   @Test
