@@ -81,7 +81,7 @@ class PluginsTest(unittest.TestCase):
             self.assertEqual(sum(t["query"] == name for t in tuples), query["tuples_out"])
             lost = query["dropped"]["packets"]["monitor_restarted"]
             self.assertGreater(lost, 0)
-            self.assertLessEqual(lost, restarts * 64, "a burst a time")
+            self.assertLessEqual(lost, restarts * 64, "at most one burst per restart")
         other_query = accounting["queries"]["other"]
         # The parser emits a tuple for each packet with a request, and each missing tuple is counted under a reason. A
         # mark that no parser saw is not a request, so no tuple is missing for it. All packets of the burst in progress

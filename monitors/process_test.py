@@ -239,7 +239,7 @@ def as_unprivileged_user(test):
     try:
         subprocess.run([*command[:-1], MONITOR, "--version"], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        test.skipTest(f"the monitor can't be run without rights: {error}")
+        test.skipTest(f"the monitor can't be run without privileges: {error}")
     return {"preexec_fn": lambda: (os.setgroups([]), os.setuid(65534))}
 
 
@@ -328,7 +328,7 @@ class SignalsTest(MonitorTest):
                 monitor.process.send_signal(number)
                 code, out = monitor.finish()
             self.assertEqual(code, 0)
-            self.assertEqual(len(out.splitlines()), 2, "the SYN, and that its connection was still open")
+            self.assertEqual(len(out.splitlines()), 2, "one tuple for the SYN, one for the open connection")
             self.assertTrue(balanced(monitor.event("end")["accounting"]))
 
     def test_a_second_signal_ends_at_once(self):

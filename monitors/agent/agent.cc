@@ -98,14 +98,14 @@ v1::AgentHello Agent::hello() const {
 }
 
 void Agent::keep_lease(Time now) {
-  if (lease_ != nullptr && now > lease_until_) lease_lost("it is silent", now);
+  if (lease_ != nullptr && now > lease_until_) lease_lost("no message arrived in time", now);
   if (lease_ == nullptr && now >= next_attempt_ && stop_at_ == Time::max()) {
     const std::string& server = config_.control_plane[server_ % config_.control_plane.size()];
     lease_ = std::make_unique<Lease>(++lease_count_, server, access_, hello(), &inbox_);
     lease_until_ = now + kInitialLease;
   }
   if (lease_ == nullptr && now >= grace_until_) {
-    reporter_->warning("no control plane within the grace period: all queries end");
+    reporter_->warning("no control plane accepted this host within the grace period; all queries end");
     grace_until_ = Time::max();
     assignments_.end_all(true);
   }

@@ -38,7 +38,7 @@ ConfigTable table_of(MonitorConfig* config) {
                  "parser to run over all packets, or NAME(ARGUMENT=VALUE,…); repeat or separate by commas", true);
   table.add_list(&config->plan, "plan", "FILE", "plan of a query (JSON); repeat for several queries", false);
   table.add_switch(&config->control, "control",
-                   "start and end queries while it runs: from an agent, or as lines of JSON on standard input");
+                   "accept commands that start and end queries, from an agent or as lines of JSON on standard input");
   table.add_switch(&config->marked_copies, "marked_copies",
                    "live capture: receive the copies of queues (AT) that switches mark by their destination address");
   table.add_text(&config->routes, "routes", "FILE",

@@ -73,7 +73,7 @@ Status LiveTriggers::add(const v1::TriggersCommand& command) {
     const auto known = latest_.triggers.find(number);
     if (known != latest_.triggers.end() && known->second->message != entry->message) {
       return Status::invalid("trigger " + std::to_string(number) +
-                             " differs from the running one of this number; give the new trigger another number");
+                             " differs from the running trigger with the same number; give the new one another number");
     }
     if (Status status = read_trigger(message, &entry->trigger); !status.ok()) return status;
     if (received_->triggers.size() == Program::kMaxTriggers) {

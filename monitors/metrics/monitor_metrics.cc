@@ -12,7 +12,7 @@ namespace {
 
 using Kind = MetricKind;
 
-constexpr MetricFamily kPackets = {"packets_total", "Packets by stage of the lanes", Kind::kCounter};
+constexpr MetricFamily kPackets = {"packets_total", "Packets by processing stage", Kind::kCounter};
 constexpr MetricFamily kBytes = {"bytes_total", "Bytes on the wire of the packets received", Kind::kCounter};
 constexpr MetricFamily kDropped = {"packets_dropped_total", "Packets lost or not decoded, by reason", Kind::kCounter};
 constexpr MetricFamily kTapPackets = {"tap_packets_total", "Packets of a tap, by outcome", Kind::kCounter};
@@ -46,7 +46,8 @@ constexpr MetricFamily kFill = {"output_queue_ratio", "Used share of the fullest
 constexpr MetricFamily kReduction = {"data_reduction_ratio", "Bytes captured per byte emitted", Kind::kGauge};
 constexpr MetricFamily kRing = {"ring_packets", "Packets that wait for a worker of pipeline mode", Kind::kGauge};
 constexpr MetricFamily kRingSize = {"ring_packets_max", "Packets that may wait for a worker", Kind::kGauge};
-constexpr MetricFamily kMemory = {"memory_bytes", "Resident memory, and stream data held out of order", Kind::kGauge};
+constexpr MetricFamily kMemory = {"memory_bytes", "Resident memory, and buffered out-of-order stream data",
+                                  Kind::kGauge};
 
 uint64_t resident_bytes() {
   std::ifstream file("/proc/self/statm");

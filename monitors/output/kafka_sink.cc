@@ -236,14 +236,14 @@ class KafkaSink::Impl {
   Status unreachable(rd_kafka_resp_err_t error, const std::string& because) const {
     return Status::resources("Kafka at " + options_.brokers + " can't be reached within " +
                              std::to_string(options_.timeout_ms / 1000) + " s (" + rd_kafka_err2str(error) + ")" +
-                             because + "; check that the broker runs and --brokers names it");
+                             because + "; check that the broker is running and that --brokers names it");
   }
 
   std::string because() const { return last_error_.empty() ? "" : ": " + last_error_; }
 
   void fail(rd_kafka_resp_err_t error) {
     if (!options_.failure_is_error || !status_.ok()) return;
-    status_ = Status::resources("Kafka at " + options_.brokers + " did not take a batch (" + rd_kafka_err2str(error) +
+    status_ = Status::resources("Kafka at " + options_.brokers + " did not accept a batch (" + rd_kafka_err2str(error) +
                                 ")" + because());
   }
 

@@ -146,8 +146,8 @@ Status read_sampling(const v1::Sampling& sampling, QuerySpec* spec) {
   spec->sampled_by_port = sampling.by_port();
   spec->pipeline_limit = sampling.limit() == 0 ? 1.0 : sampling.limit();
   if (!(spec->pipeline_limit > 0 && spec->pipeline_limit <= 1)) {
-    return Status::invalid("the limit " + std::to_string(sampling.limit()) +
-                           " of the sampling rate is not within 0 to 1");
+    return Status::invalid("the limit of the sampling rate must be from 0 to 1, not " +
+                           std::to_string(sampling.limit()));
   }
   return {};
 }
@@ -234,7 +234,7 @@ bool has_unknown_fields(const v1::Plan& plan) {
 Status read_plan(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec) {
   if (has_unknown_fields(plan)) {
     return Status::invalid("the plan of '" + plan.query() +
-                           "' has elements that this monitor does not know; update tapline-monitor on this host");
+                           "' has fields that this monitor does not know; update tapline-monitor on this host");
   }
   if (plan.format() != 1) {
     return Status::invalid("format " + std::to_string(plan.format()) + " is not known; this monitor reads format 1");
