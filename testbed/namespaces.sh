@@ -17,7 +17,7 @@ require_packages() {
   apt-get install -y --no-install-recommends $(printf '%s\n' "${missing[@]}" | sort -u | tr '\n' ' ')"
   [ "$(id -u)" = 0 ] || fail "network namespaces need root; start it with sudo"
   unshare --mount --net --pid --fork true 2>/dev/null ||
-    fail "not allowed to make namespaces; in a container, that takes --privileged"
+    fail "not allowed to create namespaces; a container needs --privileged"
 }
 
 # in_namespaces COMMAND…: runs the command in the background and sets $sandbox to its process ID.
@@ -31,7 +31,7 @@ in_namespaces() {
 # enter_folder: enters a folder in memory. Its tmpfs hides the host's /run, which also contains the host's network
 # namespace names.
 enter_folder() {
-  [ $$ = 1 ] || fail "it runs only within separate namespaces"
+  [ $$ = 1 ] || fail "this script runs only in separate namespaces; start run or generate.sh instead"
   mount -t tmpfs tmpfs /run
   work=/run/work
   mkdir -m 755 "$work"

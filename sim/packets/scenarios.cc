@@ -57,8 +57,11 @@ Scenario periodic_bug() {
 }
 
 Scenario many_flows() {
-  Scenario scenario{
-      "many-flows", "six flows to six hosts want more than 102 has towards 202", {.queue_packets = 64}, {}, 0.5};
+  Scenario scenario{"many-flows",
+                    "six flows to six hosts need more capacity than 102 has towards 202",
+                    {.queue_packets = 64},
+                    {},
+                    0.5};
   for (uint32_t i = 0; i < 6; ++i) {
     const uint32_t receivers[] = {0, 8, 12, 2, 10, 14};
     scenario.flows.push_back({.from = 4 + i % 2, .to = receivers[i], .start_s = 0.002 * i});
@@ -137,7 +140,7 @@ Scenario queues() {
 // different host.
 Scenario competing() {
   Scenario scenario{"competing",
-                    "k = 8: 124 flows to as many hosts want more than 100 has towards 200",
+                    "k = 8: 124 flows to 124 hosts need more capacity than 100 has towards 200",
                     {.k = 8, .queue_packets = 64, .one_way_up = true},
                     {},
                     0.5};

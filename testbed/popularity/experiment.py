@@ -161,7 +161,7 @@ def write_figures(folder, times, changes, counts):
   csv += [f'{when - first:.1f},{servers},{pages},"{reason}"' for when, servers, pages, reason in changes]
   (folder / "figure-17-servers.csv").write_text("\n".join(csv) + "\n")
   top = max(y for line in points.values() for _, y in line)
-  chart = plot.Chart("Popular pages on more servers (Figure 17)", "seconds", "requests a second", (0, last - first), top, marks=True)
+  chart = plot.Chart("Popular pages on more servers (Figure 17)", "seconds", "requests per second", (0, last - first), top, marks=True)
   for web, line in points.items():
     chart.line(web, line)
   chart.mark(times.hot - first, "ten hot pages")

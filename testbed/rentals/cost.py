@@ -100,7 +100,7 @@ def report(figures, folder):
           f" {statistics.median(cpus):6.3f} {seen:>8}")
     csv.append(f"{mode},{rate:.0f},{statistics.median(ratios):.4f},{min(ratios):.4f},{max(ratios):.4f},{cpu:.3f},"
                f"{statistics.median(cpus):.4f},{counted:.4f}")
-  print(f"Medians of {len(figures['none'])} bursts of {QUERIES:,} queries each; ratios to the burst without anything of the same round.")
+  print(f"Medians of {len(figures['none'])} bursts of {QUERIES:,} queries each; ratios to the same round's burst without monitoring or logs.")
   if folder:
     (folder / "cost.csv").write_text("\n".join(csv) + "\n")
 

@@ -9,7 +9,7 @@ Tapline must report:
   - their mean and median duration, from SYN to second FIN, within 0.01 ms: both sides read the same packets' times;
   - requests to the proxy per method, host, URL and status, and per client port, exactly as in nginx's log;
   - requests to the application servers per server, client port, URL and status, exactly as in their logs.
-Exit code 0: all agree, 1: they differ, or the monitor failed, 2: wrong usage. Needs the program zstd.
+Exit code 0: all agree, 1: they differ, or the monitor failed, 2: usage error. Needs the program zstd.
 """
 import argparse
 import collections
@@ -108,7 +108,7 @@ def compare_counts(label, got, expected):
 def check_requests(tuples, nginx, apps, hosts):
   """Returns error messages for differences between http_get tuples and the logs."""
   found = [f"incomplete request: {t}" for t in tuples if t["partial"]]
-  found += [f"request to port {t['dst_port']}, where no web server is: {t}" for t in tuples
+  found += [f"request to port {t['dst_port']}, on which no web server listens: {t}" for t in tuples
             if t["dst_port"] not in (PROXY_PORT, APP_PORT)]
   to_proxy = [t for t in tuples if t["dst_port"] == PROXY_PORT]
   to_apps = [t for t in tuples if t["dst_port"] == APP_PORT]

@@ -109,6 +109,6 @@ def table(result):
   in_time = sum(ms <= CAUSE_MS for ms in delays)
   return comparison.section(
       f"**Congestion.** Two TCP flows of {FLOW_MBIT} Mb/s each, and {result['bursts']} bursts of {BURST_BYTES // 1000} kB in datagrams; "
-      f"{result['packets']:,} packets at the receiver, {result['dropped']:,} dropped by the queue. The flow of the burst was named "
-      f"{in_time} times of {result['bursts']} within {CAUSE_MS} ms of the burst's first packet "
-      f"(median {statistics.median(delays or [0]):.1f} ms, at most {max(delays, default=0):.1f} ms), and no other flow was.", result["triggers"])
+      f"{result['packets']:,} packets at the receiver, {result['dropped']:,} dropped by the queue. In {in_time} of "
+      f"{result['bursts']} bursts, the sending flow was named within {CAUSE_MS} ms of the first packet "
+      f"(median {statistics.median(delays or [0]):.1f} ms, at most {max(delays, default=0):.1f} ms), and no other flow was named.", result["triggers"])

@@ -53,7 +53,7 @@ public final class StreamBenchmark implements AutoCloseable {
   private static final double WARM = 0.95;
 
   /** Maximum lead of a producer in records, well within the topic's retention. */
-  private static final long MAX_AHEAD_TUPLES = 4_000;
+  private static final long MAX_AHEAD_RECORDS = 4_000;
 
   private final Endpoints endpoints;
   private final Path folder;
@@ -266,7 +266,7 @@ public final class StreamBenchmark implements AutoCloseable {
           topics.send(plan.getTopic(), i, streams.get(i).next());
         }
         if (records % 64 == 0) {
-          await(() -> records - position(plan) < MAX_AHEAD_TUPLES);
+          await(() -> records - position(plan) < MAX_AHEAD_RECORDS);
           Cost now = now(begin);
           if (now.seconds() - last.seconds() >= PERIOD_SECONDS) {
             periods.add(now.minus(last));
