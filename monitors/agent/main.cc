@@ -25,8 +25,8 @@ std::string help() {
   return "Usage: tapline-agent --name HOST (--interface IF | --vdev DEV) --control-plane HOST:PORT\n"
          "\nRuns this host's monitor for the control plane's queries, and keeps the host's lease.\n" +
          help_of(table_of(&defaults), kServiceActions) +
-         "\nSIGTERM and SIGINT end all queries here in order; a second one exits immediately.\n"
-         "Exit codes: 0 done, 1 failed, 2 wrong usage.\n";
+         "\nSIGTERM and SIGINT end all queries of this host cleanly; a second signal exits immediately.\n"
+         "Exit codes: 0 success, 1 failure, 2 usage error.\n";
 }
 
 // Reads the names of the parsers that the monitor provides. This also checks that the monitor can be run.

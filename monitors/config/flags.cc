@@ -43,8 +43,8 @@ std::string help_text() {
          "NAME… | --plan FILE… | --control)\n\nTurns packets into tuples: JSON lines on standard output, or batches in "
          "Kafka.\n" +
          help_of(table_of(&defaults), flags()) +
-         "\nSIGTERM and SIGINT end it cleanly; a second one exits immediately. Exit codes: 0 done, 1 failed, 2 wrong "
-         "usage.\n";
+         "\nSIGTERM and SIGINT end it cleanly; a second signal exits immediately. Exit codes: 0 success, 1 "
+         "failure, 2 usage error.\n";
 }
 
 }  // namespace tapline

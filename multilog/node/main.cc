@@ -30,7 +30,7 @@ std::string help() {
          "\nKeeps the headers of packets in a MultiLog and answers queries about them over gRPC.\n" +
          help_of(table_of(&defaults), kServiceActions) +
          "\nAfter the last packet of capture files, it continues to serve queries. SIGTERM and SIGINT end it cleanly; "
-         "a second one exits immediately.\nExit codes: 0 done, 1 failed, 2 wrong usage.\n";
+         "a second signal exits immediately.\nExit codes: 0 success, 1 failure, 2 usage error.\n";
 }
 
 std::unique_ptr<PacketSource> make_source(const NodeConfig& config, Reporter* reporter) {

@@ -13,7 +13,7 @@ rate=52
 usage() {
   cat <<TEXT
 Usage: generate.sh [--seconds N] [--rate N] [--output DIRECTORY]
-Makes the three-tier capture, its logs and its summary. Exit code 0: done, 1: failed, 2: wrong usage.
+Makes the three-tier capture, its logs and its summary. Exit code 0: done, 1: failed, 2: usage error.
   --seconds N         length of the load (default $seconds)
   --rate N            mean requests per second (default $rate)
   --output DIRECTORY  where the results go (default $output)

@@ -19,7 +19,7 @@ declare -A place=([proxy]=0-0-0 [app1]=0-1-0 [app2]=1-0-0 [db]=2-0-0 [cache]=2-1
 usage() {
   cat <<TEXT
 Usage: shop.sh [--testbed NAME] [--seconds N] [--rate N] [--sales N] [--output DIRECTORY]
-Starts the shop on hosts of a testbed, waits for Enter, then asks for pages. Exit code 0: done, 1: failed, 2: wrong usage.
+Starts the shop on hosts of a testbed, waits for Enter, then asks for pages. Exit code 0: done, 1: failed, 2: usage error.
   --testbed NAME      which (default $testbed)
   --seconds N         length of the load (default $seconds)
   --rate N            mean requests per second (default $rate)

@@ -41,7 +41,7 @@ import picocli.CommandLine.Spec;
     versionProvider = Version.class,
     description = "Turns a sentence into a measurement of a running network.",
     synopsisSubcommandLabel = "COMMAND",
-    footer = {"", "Exit codes: 0 success, 1 failure, 2 wrong usage.", "Start with: tapline demo"})
+    footer = {"", "Exit codes: 0 success, 1 failure, 2 usage error.", "Start with: tapline demo"})
 final class TaplineCommand implements Runnable {
   private static final List<Class<?>> COMMANDS =
       List.of(
