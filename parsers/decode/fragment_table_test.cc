@@ -217,7 +217,7 @@ TEST_F(FragmentTableTest, TheLargestDatagramAndTooManyFragments) {
 }
 
 // RFC 8200 section 4.5: the length of the datagram does not include the fragment header.
-TEST_F(FragmentTableTest, TheGreatestDatagramOfIpV6) {
+TEST_F(FragmentTableTest, TheLargestIpV6Datagram) {
   const Bytes datagram = udp_of(65535 - 8);
   bool is_whole = false;
   for (const Fragment& f : cut(datagram, 1440, true)) is_whole = add(f);
@@ -227,7 +227,7 @@ TEST_F(FragmentTableTest, TheGreatestDatagramOfIpV6) {
   EXPECT_TRUE(std::equal(packet_.payload().begin(), packet_.payload().end(), datagram.begin() + 8, datagram.end()));
 }
 
-TEST_F(FragmentTableTest, ALongerDatagramOfIpV6IsMalformed) {
+TEST_F(FragmentTableTest, ALongerIpV6DatagramIsMalformed) {
   Packet packet;
   EXPECT_EQ(decode(frame_of({1, 65528, Bytes(8), false, true}).raw(), kHasher, &packet), DecodeOutcome::kMalformed);
 }

@@ -157,8 +157,7 @@ TEST(Tunnel, EachLeadsToTheInnermostPacket) {
     EXPECT_EQ(packet.tcp_seq, 7u);
     EXPECT_EQ(packet.network_id, c.network_id);
     EXPECT_EQ(packet.vlan_key(), c.vlan_key);
-    EXPECT_EQ(packet.vlan[0], c.vlan_key > 0xfff ? c.vlan_key >> 12 : c.vlan_key)
-        << "no tag of the outer frame is left";
+    EXPECT_EQ(packet.vlan[0], c.vlan_key > 0xfff ? c.vlan_key >> 12 : c.vlan_key) << "the outer frame's tags are gone";
     EXPECT_EQ(packet.wire_bytes, c.frame.size());
     EXPECT_EQ(packet.dst_ip, address(c.v6 ? "fd00::2" : "10.0.0.2"));
   }

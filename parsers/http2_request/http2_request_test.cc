@@ -243,7 +243,8 @@ TEST(Http2Request, UpgradedWithoutItsBeginning) {
         << what;
   };
   expect_both([&](Conversation& c) { c.client(request).server(agreed); }, 0, "no handshake");
-  expect_both([&](Conversation& c) { c.client(request).server(agreed); }, 1, "nor the response to the upgrade");
+  expect_both([&](Conversation& c) { c.client(request).server(agreed); }, 1,
+              "neither handshake nor response to the upgrade");
   expect_both(
       [&](Conversation& c) { c.client("GET /a HTTP/1.1\r\n\r\n").server(refused).client(request).server(agreed); }, 0,
       "a later request upgrades");
@@ -354,7 +355,7 @@ TEST(Http2Request, NeverPairsWrongIfFramesAreLost) {
       }
     }
   }
-  EXPECT_GT(pairs, runs * 9) << "of 12 a run";
+  EXPECT_GT(pairs, runs * 9) << "of 12 per run";
 }
 
 TEST(Http2Request, IgnoresOtherProtocols) {

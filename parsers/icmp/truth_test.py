@@ -74,7 +74,7 @@ def unpacked(capture, folder):
 def main():
     folder, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
     if shutil.which("tshark") is None:
-        print("SKIPPED: there is no tshark")
+        print("SKIPPED: tshark is not installed")
         return oracle.SKIPPED
     wrong, total, echoes, compared = [], 0, 0, 0
     with tempfile.TemporaryDirectory() as scratch:

@@ -251,7 +251,7 @@ TEST(KafkaRequest, NeverPairsWrongIfFramesAreLost) {
         }
       }
     }
-    EXPECT_GT(pairs, frames.size() * (frames.size() + 1) / 2 * 9) << "of 12 a run";
+    EXPECT_GT(pairs, frames.size() * (frames.size() + 1) / 2 * 9) << "of 12 per run";
   }
 }
 

@@ -109,7 +109,7 @@ def compare_tshark(folder, monitor, faults):
         halves = [(t["command"], t["key"]) for t in tuples if t["partial"]]
         if halves:
             faults.append(f"{capture.name}: halves {halves}")
-    print(f"{captures} captures, {requests} requests of tshark's")
+    print(f"{captures} captures, {requests} requests listed by tshark")
     if captures == 0 or requests == 0:
         faults.append("nothing was compared with tshark")
 

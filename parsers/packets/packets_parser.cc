@@ -14,7 +14,7 @@ class PacketsParser final : public Parser {
 const Schema& PacketsParser::schema() const {
   static const Schema schema = {
       .name = "packets",
-      .description = "Single packets, which only triggers count; emits no tuples",
+      .description = "Single packets, counted only by triggers; emits no tuples",
       .layer = Layer::kTransport,
       .fields = {{"bytes", FieldType::kU64, "bytes", "Bytes on the wire, including the link header", true},
                  {"payload_bytes", FieldType::kU64, "bytes", "Payload of TCP or UDP, or of IP", true},

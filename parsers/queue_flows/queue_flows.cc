@@ -36,7 +36,7 @@ class QueueFlows final : public queues::QueueParser<FlowMeter> {
         .all_traffic = true,
         .queues = true,
         .arguments = queues::QueueSettings::declare(
-            {{"delay", FieldType::kU64, "ns", "Minimum delay: emits flows of which a packet waited at least this long",
+            {{"delay", FieldType::kU64, "ns", "Minimum delay: emits flows with a packet that waited at least this long",
               "500000", 0, 10 * kNsPerSecond},
              {"share", FieldType::kF64, "", "Minimum share of the queue's bytes for a flow to be emitted", "0.01", 0,
               1},

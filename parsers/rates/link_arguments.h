@@ -34,7 +34,7 @@ class LinkArguments {
     constexpr double kFastest = 1e12, kLongestNs = 1e9, kLongestIntervalNs = 1e10;
     return {
         {"link", FieldType::kU64, "bits/s",
-         "Speed of each of the switch's links; 0: from the switch's routes, if they have it", "0", 0, kFastest},
+         "Speed of each of the switch's links; 0: the speed in the switch's routes, if given there", "0", 0, kFastest},
         {"mirror", FieldType::kU64, "bits/s", "Speed of the port that sends the copies; 0: learned", "0", 0, kFastest},
         {"mirror_queue", FieldType::kI64, "ns", "Delay of a copy in that port's full queue; 0: learned", "0", 0,
          kLongestNs},

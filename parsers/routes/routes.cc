@@ -145,7 +145,7 @@ std::string RoutesBuilder::add(const RouteRule& rule) {
 std::string RoutesBuilder::add(const PortRule& rule) {
   const std::string name = "port " + std::to_string(rule.number) + " of switch '" + rule.switch_name + "'";
   if (rule.switch_name.empty()) return "a port has no switch";
-  if (rule.number == 0) return "switch '" + rule.switch_name + "' has a port 0; port numbers start at 1";
+  if (rule.number == 0) return "switch '" + rule.switch_name + "' has port 0; port numbers start at 1";
   if (rule.neighbour.empty() != (rule.neighbour_port == 0)) {
     return name + " needs the neighbour's name and the neighbour's port, or neither";
   }

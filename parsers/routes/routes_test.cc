@@ -84,7 +84,7 @@ TEST(Routes, InvalidRulesAreErrors) {
 TEST(Routes, InvalidPortsAreErrors) {
   const std::vector<RouteRule> rules = {{"leaf1", kHost, {3}}};
   EXPECT_EQ(error_of(rules, {{"", 3}}), "a port has no switch");
-  EXPECT_EQ(error_of(rules, {{"leaf1", 0}}), "switch 'leaf1' has a port 0; port numbers start at 1");
+  EXPECT_EQ(error_of(rules, {{"leaf1", 0}}), "switch 'leaf1' has port 0; port numbers start at 1");
   EXPECT_EQ(error_of(rules, {{"leaf1", 3}, {"leaf1", 3}}), "port 3 of switch 'leaf1' is given twice");
   const std::string both = "port 3 of switch 'leaf1' needs the neighbour's name and the neighbour's port, or neither";
   EXPECT_EQ(error_of(rules, {{"leaf1", 3, 0, "spine1", 0}}), both);

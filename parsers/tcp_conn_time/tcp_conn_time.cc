@@ -24,8 +24,8 @@ class TcpConnTime final : public Parser {
               "syn-ack-conflict (a second SYN/ACK with another number)"},
              {"outcome", FieldType::kString, "",
               "Outcome of a fin, rst or timeout: closed (FIN both ways), reset, refused (RST in response to the SYN), "
-              "unanswered (SYN without a response), half-closed (one FIN when given up), open (none when given up); "
-              "otherwise empty"},
+              "unanswered (SYN without a response), half-closed (one FIN before the timeout), open (neither FIN "
+              "nor RST before the timeout); otherwise empty"},
              {"certain_after_ns", FieldType::kI64, "ns",
               "time_ns minus the time of the event (for a timeout, of the last packet); above 0 for rst, timeout, the "
               "end of the capture and packets captured late"}},

@@ -51,7 +51,7 @@ def unexplained(differing, rows):
             wrong.append("not in the table: " + markdown(difference))
         else:
             left[row] -= int(difference[-1])
-    wrong += [f"in the table, but not that often: {' | '.join(row)}" for row, times in left.items() if times != 0]
+    wrong += [f"in the table, but with a different count: {' | '.join(row)}" for row, times in left.items() if times != 0]
     wrong += [f"without a reason: {' | '.join(row)}" for row, reason in rows.items() if not reason]
     return wrong
 

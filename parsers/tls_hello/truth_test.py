@@ -99,7 +99,7 @@ def ja4_by_tshark(captures):
 
 def wrong_fingerprints(captures, ours):
     if shutil.which("mergecap") is None or shutil.which("tshark") is None:
-        print("JA4 not compared: there is no tshark")
+        print("JA4 not compared: tshark is not installed")
         return [], 0
     truth = ja4_by_tshark(captures)
     both = sorted(truth.keys() & ours.keys())

@@ -65,7 +65,7 @@ def truth(capture):
 def main():
     folder, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
     if shutil.which("tshark") is None:
-        print("SKIPPED: no tshark")
+        print("SKIPPED: tshark is not installed")
         sys.exit(oracle.SKIPPED)
     failed = False
     with tempfile.TemporaryDirectory() as temporary:
