@@ -121,9 +121,9 @@ Binder::Operand Binder::operand_of(const Tree::Term& term) {
     operand.field = &field_of(term.field(), &operand.column);
     operand.token = {Token::Kind::kWord, term.field().name(), term.field().at()};
     if (operand.field->spec.elements > 1 && !term.field().has_element())
-      throw ParseError{
-          term.field().name() + " is a list: " + term.field().name() + "[0] or " + term.field().name() + " contains …",
-          term.field().at()};
+      throw ParseError{term.field().name() + " is a list; use " + term.field().name() + "[0] or " +
+                           term.field().name() + " contains …",
+                       term.field().at()};
   }
   if (term.negative()) operand.sign = -operand.sign;
   return operand;

@@ -85,8 +85,9 @@ Node Binder::membership(const Tree::Membership& membership, const Place& place) 
   const Field& field = field_of(membership.field(), &column);
   const bool is_list = field.spec.elements > 1 && !membership.field().has_element();
   if (is_list && !membership.any_element())
-    throw ParseError{field.spec.name + " is a list: " + field.spec.name + "[0] or " + field.spec.name + " contains …",
-                     membership.field().at()};
+    throw ParseError{
+        field.spec.name + " is a list; use " + field.spec.name + "[0] or " + field.spec.name + " contains …",
+        membership.field().at()};
   if (membership.has_pattern()) return like(column, token_of(membership.pattern()), place);
   if (membership.ranges_size() > static_cast<int>(Expression::kMaxLeaves))
     throw ParseError{"more than 4096 values", place.node.at()};

@@ -231,7 +231,7 @@ void Parser::membership(const Terms& left, bool negated, size_t begin) {
 
 void Parser::equal_to_any(const Terms& left, bool negated, size_t begin) {
   if (left.size() != 1 || !left[0].has_field() || left[0].negative())
-    throw ParseError{"a list is compared with a single field", begin};
+    throw ParseError{"a list can only be compared with a single field", begin};
   Tree::Membership membership;
   *membership.mutable_field() = left[0].field();
   set(&membership);

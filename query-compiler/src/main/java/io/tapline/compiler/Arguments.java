@@ -61,7 +61,7 @@ final class Arguments {
   }
 
   private void noNetwork(Ast.Word word) {
-    String message = "only triggers group by networks such as %s".formatted(word.text());
+    String message = "only triggers can group by networks such as %s".formatted(word.text());
     errors.type(word.span(), message, "the field alone");
   }
 

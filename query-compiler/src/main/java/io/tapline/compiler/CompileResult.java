@@ -18,7 +18,7 @@ public record CompileResult(Optional<Plan> plan, List<Note> notes, List<QueryErr
     notes = List.copyOf(notes);
     errors = List.copyOf(errors);
     if (plan.isPresent() != errors.isEmpty()) {
-      throw new IllegalArgumentException("a result is a plan or errors");
+      throw new IllegalArgumentException("a result must have either a plan or errors");
     }
   }
 

@@ -116,7 +116,8 @@ final class ConditionTyper {
   }
 
   private void hasNoOrder(FieldInfo info, Field field) {
-    errors.type(span(field), "%s has no order".formatted(info.name()), "= or !=");
+    String message = "%s can't be compared with <, > or a range".formatted(info.name());
+    errors.type(span(field), message, "= or !=");
   }
 
   private List<Node> comparison(Node node) {
@@ -258,7 +259,7 @@ final class ConditionTyper {
         term.hasField() ? Catalogue.field(parser, term.getField().getName()) : Optional.empty();
     if (field.isPresent() && !field.get().type().isNumeric()) {
       String message = "%s is not a number".formatted(field.get().name());
-      errors.type(span(term.getField()), message, "numbers where values are added");
+      errors.type(span(term.getField()), message, "only numbers in a sum");
       return Optional.empty();
     } else if (field.isPresent()) {
       return Optional.of(term(named(field.get()), term.getNegative()));

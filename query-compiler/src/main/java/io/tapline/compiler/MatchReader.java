@@ -278,7 +278,7 @@ final class MatchReader {
     String digits = address.length().text();
     if (!digits.matches("[0-9]{1,3}") || Integer.parseInt(digits) > ip.longest()) {
       String message =
-          "%s is not a prefix length of %s"
+          "%s is not a valid prefix length for %s"
               .formatted(Names.quoted(digits), address.endpoint().text());
       String expected = "0 to %d".formatted(ip.longest());
       errors.place(address.length().span(), QueryError.Code.RANGE, message, expected, "");

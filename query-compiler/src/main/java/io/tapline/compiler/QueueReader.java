@@ -103,7 +103,7 @@ final class QueueReader {
     boolean isRight =
         bytes > 0 && bytes <= LONGEST_NAME && !text.contains(":") && !text.contains("=");
     if (!isRight) {
-      String message = "%s is not a valid name of a %s".formatted(Names.quoted(text), role);
+      String message = "%s is not a valid %s name".formatted(Names.quoted(text), role);
       errors.range(
           word.span(), message, "1 to %d bytes, without ':' and '='".formatted(LONGEST_NAME));
     }

@@ -157,7 +157,7 @@ record ValueReader(IntFunction<Span> spans, Inventory inventory, Errors errors) 
     String digits = text.substring(slash + 1);
     if (!digits.matches("[0-9]{1,3}") || Integer.parseInt(digits) > ip.longest()) {
       String message =
-          "%s is not a prefix length of %s"
+          "%s is not a valid prefix length for %s"
               .formatted(Names.quoted(digits), text.substring(0, slash));
       String expected = "0 to %d".formatted(ip.longest());
       Span span = spans.apply(writtenLiteral.getAt() + bytes(text, slash + 1));

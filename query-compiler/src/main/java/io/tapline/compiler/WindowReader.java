@@ -89,7 +89,7 @@ final class WindowReader {
           "w=%s and %s=%s make %d panes of %s"
               .formatted(size, name, slide, sizeNs / paneNs, Literals.durationText(paneNs));
       String expected =
-          "at most %d, for example %s a larger part of w"
+          "at most %d panes; choose a larger %s, or one that divides w"
               .formatted(ProcessorCatalogue.MAX_PANES, name);
       errors.range(arguments.span(name), message, expected);
     }

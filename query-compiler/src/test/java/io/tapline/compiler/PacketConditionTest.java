@@ -174,7 +174,7 @@ class PacketConditionTest {
       delimiter = '|',
       value = {
         "when=\"sum(bytes)\" | it contains no comparison",
-        "when=\"sum(bytes) >\" | it ends too early",
+        "when=\"sum(bytes) >\" | it is incomplete",
         "when=\"sum(bytes > 5\" | a ) is missing",
         "when=\"sum(bytes) > 5 count\" | is unexpected",
         "when=\"sum(bytes) > 5 + (count > 3)\" | + joins values",

@@ -282,7 +282,7 @@ class PacketTriggersTest {
     assertThat(Fixtures.errors(query.formatted("http_get", "trigger")))
         .contains("a trigger on tcp_pkt_size or udp_flow");
     assertThat(Fixtures.errors(query.formatted("http_get", "group-count")))
-        .contains("only triggers group by networks");
+        .contains("only triggers can group by networks");
   }
 
   @Test

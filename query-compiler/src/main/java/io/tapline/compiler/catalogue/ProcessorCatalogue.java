@@ -177,7 +177,7 @@ public final class ProcessorCatalogue {
   }
 
   private static Definition diff(String name, String description, String aggregate) {
-    String whole = description + ": from start to end, as the first parser reports them";
+    String whole = description + ", from the start to the end that the first parser reports";
     List<ArgumentInfo> arguments = new ArrayList<>(List.of(groupBy()));
     arguments.addAll(queryWindow());
     return new Definition(
@@ -237,7 +237,7 @@ public final class ProcessorCatalogue {
             "how a group's durations are aggregated"));
     arguments.addAll(queryWindow());
     return new ProcessorInfo(
-        "diff", "durations from start to end, as the first parser reports them", arguments);
+        "diff", "durations from the start to the end that the first parser reports", arguments);
   }
 
   private static ProcessorInfo chosen(String name, String description) {

@@ -380,7 +380,7 @@ public final class ConditionParser {
       throws ConditionSyntaxException {
     if (!isOneField(left)) {
       throw new ConditionSyntaxException(
-          position, "a list is compared with a single field", "a field");
+          position, "a list can only be compared with a single field", "a field");
     }
     Membership.Builder membership = Membership.newBuilder().setField(left.get(0).getField());
     set(membership);

@@ -51,7 +51,7 @@ public final class NetworkExplain {
         line(
             out,
             "%s on %s".formatted(plan.monitorIds().get(m), plan.hostName(monitor)),
-            "takes %s; the least loaded host under %s, whose hosts the query names"
+            "takes %s; on the least loaded host under %s, since the query names hosts there"
                 .formatted(rate(monitor.inputBps()), plan.network().topology().edgeName(edge)));
       }
     }

@@ -203,7 +203,7 @@ final class PacketExpression {
 
   private Part operand() throws Fault {
     if (at == tokens.size()) {
-      throw new Fault("it ends too early", "a value, " + EXAMPLE);
+      throw new Fault("it is incomplete", "a value, " + EXAMPLE);
     }
     String token = tokens.get(at++);
     if (token.equals("(")) {

@@ -189,7 +189,8 @@ final class PacketMeasures {
           "the span of a burst is out of range",
           "a multiple of 8 ns, at most " + Literals.durationText(windowNs));
     } else if (burstNs != 0 && burstNs != spanNs) {
-      throw new Fault("its bursts have different spans", "one span in a trigger");
+      throw new Fault(
+          "its bursts have different spans", "the same span for all bursts of a trigger");
     }
     burstNs = spanNs;
     return new Value(List.of(step(Measure.BURST)), "bytes");
