@@ -255,7 +255,8 @@ Result<Column> column_named(const std::string& text, const Schema& schema) {
   const Field* field = schema.find(text.substr(0, bracket));
   if (field == nullptr) return Status(Code::kInvalid, "unknown field '" + text + "'");
   if (bracket == std::string::npos) {
-    if (field->spec.elements > 1) return Status(Code::kInvalid, text + " is a list: " + text + "[0]");
+    if (field->spec.elements > 1)
+      return Status(Code::kInvalid, text + " is a list; name an element, such as " + text + "[0]");
     return field->column;
   }
   const std::string digits = text.substr(bracket + 1, text.size() - bracket - 2);

@@ -44,9 +44,11 @@ class CallCheck final : public grpc::AuthMetadataProcessor {
     if (names_.empty() ||
         std::find_first_of(peer_names.begin(), peer_names.end(), names_.begin(), names_.end()) != peer_names.end())
       return grpc::Status::OK;
-    return {grpc::StatusCode::PERMISSION_DENIED, "the certificate of '" +
-                                                     (peer_names.empty() ? "" : peer_names.front()) +
-                                                     "' is not accepted, only one of '" + names_.front() + "'"};
+    std::string accepted;
+    for (const std::string& name : names_) accepted += (accepted.empty() ? "" : ", ") + name;
+    const std::string peer_name = peer_names.empty() ? "" : peer_names.front();
+    return {grpc::StatusCode::PERMISSION_DENIED,
+            "the certificate of '" + peer_name + "' is not accepted; accepted names: " + accepted};
   }
 
   grpc::Status check_token(const InputMetadata& metadata, OutputMetadata* consumed) const {

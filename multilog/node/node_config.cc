@@ -56,7 +56,7 @@ ConfigTable table_of(NodeConfig* config) {
   table.add_list(&config->index, "index", "FIELD", "fields to index; repeat or separate by commas", true);
   table.add_text(&config->directory, "directory", "DIR", "directory for rows on disk; empty: in memory only");
   table.add_choice(&config->durability, {"memory", "interval", "commit"}, "durability", "memory|interval|commit",
-                   "with a directory: the records that a crash may lose");
+                   "which rows survive a crash (requires --directory)");
   table.add_number(&config->retain_mib, 0, 1'000'000'000, "retain_mib", "max MiB on disk; 0: no limit");
   table.add_number(&config->retain_s, 0, 1'000'000'000, "retain_s", "max age of rows on disk, in seconds; 0: no limit");
   table.add_text(&config->listen, "listen", "HOST:PORT",

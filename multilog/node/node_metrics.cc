@@ -47,13 +47,13 @@ class Collector final : public prometheus::Collectable {
         {metric(log.removed)});
     add("memory_bytes", "Memory of rows, derived data and aggregates", MetricType::Gauge,
         {metric(log.segment_bytes + log.heap_bytes + log.aggregate_bytes)});
-    add("freezes_total", "Requests of coordinators to freeze the readers' view", MetricType::Counter,
+    add("freezes_total", "Freezes of the readers' view that coordinators requested", MetricType::Counter,
         {metric(log.freezes)});
     add("frozen_seconds_total", "Time for which the readers' view was frozen", MetricType::Counter,
         {metric(static_cast<double>(log.frozen_ns) / 1e9)});
     add("frozen", "1 while the readers' view is frozen", MetricType::Gauge, {metric(log.frozen ? 1 : 0)});
     add("trigger_evaluations_total", "Evaluations of triggers", MetricType::Counter, {metric(triggers.evaluations)});
-    add("alerts_total", "Alerts of triggers", MetricType::Counter, {metric(triggers.alerts)});
+    add("alerts_total", "Alerts raised by triggers", MetricType::Counter, {metric(triggers.alerts)});
     return families;
   }
 

@@ -97,7 +97,7 @@ class ProcessTest(NodeTestCase):
             (["--pcap", CAPTURE, "--token-file", CAPTURE], "--token-file needs"),
             (["--pcap", CAPTURE, "--tls-key", CAPTURE], "require each other"),
             (["--pcap", CAPTURE, "--metrics", "0.0.0.0:7401"], "--metrics-certificate"),
-            (["--pcap", CAPTURE, "--metrics", "0.0.0.0:7401", "--clear", "kafka"], "--clear kafka: there is metrics"),
+            (["--pcap", CAPTURE, "--metrics", "0.0.0.0:7401", "--clear", "kafka"], "--clear kafka: unknown service (known: metrics)"),
         ]:
             code, _, error = run(*arguments)
             self.assertEqual(code, 2, error)

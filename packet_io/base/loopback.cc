@@ -45,7 +45,7 @@ Status check_services(const std::vector<std::string>& clear, const std::vector<s
     if (contains(known, service)) continue;
     std::string names;
     for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
-    return Status::usage("--clear " + service + ": there is " + names);
+    return Status::usage("--clear " + service + ": unknown service (known: " + names + ")");
   }
   return {};
 }

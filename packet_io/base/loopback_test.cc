@@ -27,7 +27,7 @@ TEST(CheckClear, RejectsTheFirstAddressBeyondLoopbackAndNamesTheFix) {
 
 TEST(CheckServices, ListsTheExistingServices) {
   EXPECT_TRUE(check_services({"a", "b"}, {"b", "a"}).ok());
-  EXPECT_EQ(check_services({"c"}, {"a", "b"}).message(), "--clear c: there is a, b");
+  EXPECT_EQ(check_services({"c"}, {"a", "b"}).message(), "--clear c: unknown service (known: a, b)");
 }
 
 }  // namespace

@@ -92,10 +92,10 @@ Status validate_taps(std::span<const Tap> taps) {
         return Status::usage("the tap " + tap.name() + " is given twice, as " + other_tap.source + " and as " +
                              tap.source + "; a tap has one source");
       if (overlap(tap.source, other_tap.source))
-        return Status::usage(tap.source +
-                             (tap.source == other_tap.source ? " is" : " and " + other_tap.source + " are") +
-                             " read for two taps, " + other_tap.name() + " and " + tap.name() +
-                             "; packets of one source were copied at one place, so use the source for one tap");
+        return Status::usage(
+            tap.source + (tap.source == other_tap.source ? " is" : " and " + other_tap.source + " are") +
+            " read for two taps, " + other_tap.name() + " and " + tap.name() +
+            "; all packets of a source were copied at the same point, so use each source for one tap only");
     }
   }
   return {};

@@ -66,11 +66,12 @@ TEST(Tap, RequiresAPlaceAndASource) {
   EXPECT_EQ(fault_of({"sw1=a.pcapng#x", "sw2=a.pcapng#y", "sw3=a.pcapng2.cap"}), "");
   EXPECT_EQ(fault_of({"sw1:1=m0", "sw1:1=m1"}), "the tap sw1:1 is given twice, as m0 and as m1; a tap has one source");
   EXPECT_EQ(fault_of({"sw1:1=m0", "sw2:1=m0"}),
-            "m0 is read for two taps, sw1:1 and sw2:1; packets of one source were copied at one place, so use the "
-            "source for one tap");
-  EXPECT_EQ(fault_of({"sw1:1=a.pcapng#x", "sw2:1=a.pcapng"}),
-            "a.pcapng and a.pcapng#x are read for two taps, sw1:1 and sw2:1; packets of one source were copied at one "
-            "place, so use the source for one tap");
+            "m0 is read for two taps, sw1:1 and sw2:1; all packets of a source were copied at the same point, so "
+            "use each source for one tap only");
+  EXPECT_EQ(
+      fault_of({"sw1:1=a.pcapng#x", "sw2:1=a.pcapng"}),
+      "a.pcapng and a.pcapng#x are read for two taps, sw1:1 and sw2:1; all packets of a source were copied at the same "
+      "point, so use each source for one tap only");
   EXPECT_NE(fault_of({"m0", "m0"}), "");
 }
 

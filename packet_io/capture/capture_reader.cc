@@ -132,7 +132,7 @@ CaptureReader::Outcome CaptureReader::starved(size_t wanted) {
   size_t left = window_.available().size();
   if (left == 0 && skip_bytes_ == 0) return finish(CaptureFault::kNone, "");
   std::string needs = skip_bytes_ > 0 ? std::to_string(skip_bytes_) + " more bytes" : std::to_string(wanted) + " bytes";
-  return finish(CaptureFault::kTruncated, "the record here needs " + needs + ", the file has " + std::to_string(left));
+  return finish(CaptureFault::kTruncated, "this record needs " + needs + ", but " + std::to_string(left) + " are left");
 }
 
 void CaptureReader::refill() { window_.fill(std::max<size_t>(wanted_bytes_, 1)); }

@@ -187,7 +187,8 @@ class NodeAccessTest {
       error(strict, access(TOKEN));
       assertThat(error(strict, certified("another-role", TOKEN)))
           .isEqualTo(
-              "rejects the server: the certificate of 'front' is not accepted, only one of 'control'");
+              "rejects the server: the certificate of 'front' is not accepted; accepted names:"
+                  + " control");
       assertThat(error(strict, certified("control-1", "first-0123456789abcdeF")))
           .isEqualTo("rejects the server: the token is invalid");
       everyCallIsRefused(strict);
