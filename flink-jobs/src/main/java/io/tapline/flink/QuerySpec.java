@@ -46,7 +46,7 @@ public record QuerySpec(
     check(
         NAME.matcher(plan.getQuery()).matches(),
         "query ID '" + plan.getQuery() + "' may contain only lowercase letters, digits and '-'");
-    check(!plan.getTopic().isEmpty(), "it names no topic");
+    check(!plan.getTopic().isEmpty(), "it does not name a topic");
     check(plan.getMonitorsCount() > 0, "no monitor is given, so the job would never end");
     check(plan.getProcessorsCount() > 0, "no processor is given, so there would be no results");
     List<String> monitors = plan.getMonitorsList().stream().map(Monitor::getId).toList();

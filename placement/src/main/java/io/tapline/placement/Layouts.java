@@ -55,7 +55,7 @@ public final class Layouts {
     for (int a = 0; a < output.length; a++) {
       if (output[a] != layout.aggregators().get(a).inputBps()) {
         wrong.add(
-            "aggregator %d gives %,d of %,d"
+            "aggregator %d forwards %,d bit/s of its %,d"
                 .formatted(a, output[a], layout.aggregators().get(a).inputBps()));
       }
     }
@@ -74,7 +74,9 @@ public final class Layouts {
                 .formatted(kind, i, processes.get(i).inputBps(), input[i]));
       }
       if (input[i] > capacity) {
-        wrong.add("%s %d gets %,d of at most %,d".formatted(kind, i, input[i], capacity));
+        wrong.add(
+            "%s %d receives %,d bit/s, but takes at most %,d"
+                .formatted(kind, i, input[i], capacity));
       }
     }
   }

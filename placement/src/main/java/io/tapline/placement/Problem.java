@@ -10,7 +10,8 @@ public record Problem(Topology topology, Flows flows, Sizes sizes) {
       if (flows.rateBps(flow) > sizes.monitorBps()) {
         throw new PlacementException(
             PlacementException.Code.FLOW_TOO_LARGE,
-            "the flow from %s to %s has %,d bit/s, but a monitor processes %,d: sample it, or give monitors more"
+            ("the flow from %s to %s has %,d bit/s, but a monitor processes at most %,d:"
+                    + " sample the flow, or give monitors more capacity")
                 .formatted(
                     topology.host(flows.from(flow)).name(),
                     topology.host(flows.to(flow)).name(),

@@ -37,7 +37,7 @@ public record Sizes(
 
   public Sizes {
     if (monitorBps <= 0 || aggregatorBps <= 0 || processorBps <= 0) {
-      throw new IllegalArgumentException("a process needs a capacity");
+      throw new IllegalArgumentException("every process needs a positive capacity");
     }
     if (extractedPerMille < 0 || extractedPerMille > 1000) {
       throw new IllegalArgumentException(

@@ -120,7 +120,8 @@ class StrategiesTest {
                 .isInstanceOf(PlacementException.class)
                 .hasMessage(
                     "the flow from h-0-0-0 to h-1-0-1 has 10,000,000,001 bit/s, but a monitor processes"
-                        + " 10,000,000,000: sample it, or give monitors more"));
+                        + " at most 10,000,000,000: sample the flow, or give monitors more"
+                        + " capacity"));
   }
 
   @Test

@@ -29,10 +29,10 @@ class FlinkRestTest {
         \tat org.apache.flink.A.b(A.java:1)
         Caused by: java.io.IOException: broken: twice
         \tat org.apache.flink.C.d(C.java:2)
-        Caused by: java.lang.IllegalArgumentException: plan: it names no topic
+        Caused by: java.lang.IllegalArgumentException: plan: it does not name a topic
         \t... 3 more
         """;
-    assertThat(FlinkRest.rootOf(trace)).isEqualTo("plan: it names no topic");
+    assertThat(FlinkRest.rootOf(trace)).isEqualTo("plan: it does not name a topic");
     assertThat(FlinkRest.rootOf("Job not found")).isEqualTo("Job not found");
   }
 }

@@ -112,7 +112,7 @@ class JobArgumentsTest {
   void plansThatNoJobCanRunAreRejected() {
     assertRefused(PLAN.toBuilder().setFormat(2), "format is 2, not 1");
     assertRefused(PLAN.toBuilder().setQuery("Q 1"), "query ID 'Q 1'");
-    assertRefused(PLAN.toBuilder().clearTopic(), "names no topic");
+    assertRefused(PLAN.toBuilder().clearTopic(), "does not name a topic");
     assertRefused(PLAN.toBuilder().clearMonitors(), "no monitor is given");
     assertRefused(PLAN.toBuilder().addMonitors(PLAN.getMonitors(0)), "names a monitor twice");
     assertRefused(PLAN.toBuilder().clearProcessors(), "no processor is given");

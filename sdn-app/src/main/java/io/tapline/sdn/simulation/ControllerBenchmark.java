@@ -179,7 +179,7 @@ public final class ControllerBenchmark {
     try {
       while (!done.call()) {
         if (System.nanoTime() > endNs) {
-          throw new IllegalStateException("not done after five minutes");
+          throw new IllegalStateException("the phase did not end within five minutes");
         }
         Thread.sleep(5);
       }
