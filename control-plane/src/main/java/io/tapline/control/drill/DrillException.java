@@ -18,8 +18,10 @@ public final class DrillException extends Exception {
     INVALID,
     /** There is no such node, filter or aggregate. */
     NOT_FOUND,
-    /** The caller has reached its maximum. */
-    TOO_MANY,
+    /** The caller or the server has reached its maximum number of running queries. */
+    TOO_MANY_QUERIES,
+    /** The caller or the server has reached its maximum number of watches. */
+    TOO_MANY_WATCHES,
     /** The caller should retry later. */
     BUSY,
     /** No node answers. */
@@ -62,9 +64,9 @@ public final class DrillException extends Exception {
     return new DrillException(Kind.UNAVAILABLE, message);
   }
 
-  /** Returns the error that the caller has reached its maximum number of queries. */
-  public static DrillException tooMany(String message) {
-    return new DrillException(Kind.BUSY, message);
+  /** Returns the error that the caller or the server has reached its maximum of queries. */
+  public static DrillException tooManyQueries(String message) {
+    return new DrillException(Kind.TOO_MANY_QUERIES, message);
   }
 
   /** Returns the error that something named in the query does not exist. */

@@ -81,8 +81,9 @@ final class WatchTable {
       throws DrillException {
     if (count(owner) + specs.size() > maxWatches) {
       throw new DrillException(
-          Kind.TOO_MANY,
-          "%s has %d watches, and %d is its maximum".formatted(owner, count(owner), maxWatches));
+          Kind.TOO_MANY_WATCHES,
+          "%s has %d watches, and %d is its maximum: remove one"
+              .formatted(owner, count(owner), maxWatches));
     }
     requireRoom(specs, false, MAX_ON_NODES);
     requireRoom(specs, true, MAX_IN_MONITORS);
@@ -108,7 +109,7 @@ final class WatchTable {
             .count();
     if (addedCount > 0 && active + addedCount > max) {
       throw new DrillException(
-          Kind.BUSY,
+          Kind.TOO_MANY_WATCHES,
           "%d watches %s are the maximum, and there are %d: remove some"
               .formatted(max, inMonitors ? "in monitors" : "on nodes", active));
     }

@@ -201,7 +201,7 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
     } catch (QueryRejected e) {
       throw rejected(e.errors());
     } catch (TooManyQueries e) {
-      throw DrillException.tooMany(e.getMessage());
+      throw DrillException.tooManyQueries(e.getMessage());
     } catch (PipelineException e) {
       throw DrillException.unavailable(e.getMessage());
     }
@@ -237,7 +237,7 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
       throw new IllegalStateException(e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw DrillException.unavailable("the server ends");
+      throw DrillException.unavailable("the server is shutting down");
     }
   }
 

@@ -162,7 +162,8 @@ public final class DrillRoutes {
     return switch (e.kind()) {
       case INVALID -> Problem.of(400, "drill-rejected", "The request is invalid", e.getMessage());
       case NOT_FOUND -> Problem.notFound(e.getMessage());
-      case TOO_MANY -> Problems.tooMany("watches", e.getMessage() + ": remove one");
+      case TOO_MANY_QUERIES -> Problems.tooMany("queries", e.getMessage());
+      case TOO_MANY_WATCHES -> Problems.tooMany("watches", e.getMessage());
       case BUSY, UNAVAILABLE ->
           Problem.of(503, "nodes-unavailable", "The nodes do not answer", e.getMessage());
       case NOT_STORED ->

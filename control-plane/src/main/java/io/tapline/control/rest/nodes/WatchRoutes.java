@@ -63,10 +63,8 @@ public final class WatchRoutes {
         .problem(415, "The body is not JSON.")
         .problem(
             429,
-            "The tenant has reached its maximum number of watches; Retry-After says when to try again.")
-        .problem(
-            503,
-            "The server has no node, there are too many watches, or the watch can't be stored.")
+            "The server or the tenant has reached its maximum number of watches, or of running queries; Retry-After says when to try again.")
+        .problem(503, "The server has no node, or the watch can't be stored.")
         .to(this::add);
   }
 
@@ -159,7 +157,7 @@ public final class WatchRoutes {
             "query",
             "after",
             Schemas.integer(0, Long.MAX_VALUE),
-            "Only alerts with a greater number than this: the number of the last alert seen.")
+            "Only alerts with a higher number than this, usually that of the last alert seen.")
         .answers(200, "AlertList", "The alerts.")
         .problem(400, "\"after\" is not a number.")
         .to(this::alerts);
