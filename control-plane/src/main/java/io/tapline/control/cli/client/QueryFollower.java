@@ -31,8 +31,8 @@ public final class QueryFollower {
   /**
    * Passes every window to the consumer until the query has ended.
    *
-   * @throws CommandException if the query failed, the server can't be reached, or streams end early
-   *     repeatedly
+   * @throws CommandException if the query failed, or if several times in a row the server can't be
+   *     reached or the stream ends early
    */
   public void untilEnd(Consumer<WindowResult> windows) throws InterruptedException {
     untilEnd(windows, reports -> {});
@@ -45,14 +45,18 @@ public final class QueryFollower {
       throws InterruptedException {
     Optional<JsonNode> end = Optional.empty();
     while (end.isEmpty()) {
+      CommandException failure = null;
       try (EventReader events =
           new EventReader(client.events(ApiClient.query(id, "/events"), lastEvent))) {
         end = read(events, windows, reports);
       } catch (IOException e) {
         // The stream ended before the query did: the loop reconnects.
+      } catch (ApiClient.Unreachable e) {
+        // The server may be restarting: the loop tries again.
+        failure = e;
       }
       if (end.isEmpty()) {
-        pauseBeforeNext();
+        pauseBeforeNext(failure);
       }
     }
     JsonNode state = end.get();
@@ -61,9 +65,17 @@ public final class QueryFollower {
     }
   }
 
-  private void pauseBeforeNext() throws InterruptedException {
+  /**
+   * Waits before the next attempt.
+   *
+   * @param failure reason why the server can't be reached; null if the stream ended early
+   * @throws CommandException after the last attempt
+   */
+  private void pauseBeforeNext(CommandException failure) throws InterruptedException {
     if (++failures == ATTEMPTS) {
-      throw new CommandException("the server closed the events of query " + id + " repeatedly");
+      throw failure != null
+          ? failure
+          : new CommandException("the server closed the events of query " + id + " repeatedly");
     }
     Thread.sleep(PAUSE_MS);
   }
