@@ -223,7 +223,7 @@ class WrongInputTest(MonitorTest):
         self.assert_fails(1, "bad.json", arguments=["--pcap", syns, "--plan", self.write("bad.json", "{")])
         plan = self.plan("q")
         self.assert_fails(1, "already in another plan", arguments=["--pcap", syns, "--plan", plan, "--plan", plan])
-        self.assert_fails(2, "did you mean 'pcap'", arguments=["--pcpa", syns])
+        self.assert_fails(2, "did you mean --pcap?", arguments=["--pcpa", syns])
         self.assert_fails(2, "no input", arguments=["--parser", "http_get"])
         self.assert_fails(2, "nothing to do", arguments=["--pcap", syns])
         config = self.write("c.yaml", "pcap: a\nbuzy: true\n")

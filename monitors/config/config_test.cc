@@ -136,7 +136,7 @@ TEST(ConfigTest, DumpCanBeReadBack) {
 TEST(ConfigTest, RejectsUnknownAndRepeatedKeysAndOtherText) {
   MonitorConfig config;
   EXPECT_EQ(parse_yaml("\noutptu: json", "f.yaml", table_of(&config)).message(),
-            "f.yaml: line 2: there is no key 'outptu'; did you mean 'output'?");
+            "f.yaml: line 2: unknown key 'outptu'; did you mean 'output'?");
   EXPECT_NE(
       parse_yaml("busy: true\nbusy: false", "f.yaml", table_of(&config)).message().find("line 2: 'busy' is set twice"),
       std::string::npos);
@@ -179,7 +179,7 @@ TEST(ConfigTest, CommasInParenthesesDoNotSeparateValues) {
 
 TEST(ConfigTest, InvalidFlags) {
   CommandLine line;
-  EXPECT_NE(from_flags({"--intreface", "x"}, &line).message().find("did you mean 'interface'"), std::string::npos);
+  EXPECT_NE(from_flags({"--intreface", "x"}, &line).message().find("did you mean --interface?"), std::string::npos);
   EXPECT_FALSE(from_flags({"file.pcap"}, &line).ok());
   EXPECT_FALSE(from_flags({"--pcap"}, &line).ok());
   EXPECT_FALSE(from_flags({"--pcap", "--busy"}, &line).ok());

@@ -92,7 +92,7 @@ class ProcessTest(NodeTestCase):
             (["--pcap", CAPTURE, "--index", "src_prt"], "src_prt"),
             (["--pcap", CAPTURE, "--filter", "dst_port =="], "--filter"),
             (["--pcap", CAPTURE, "--sample", "2"], "--sample"),
-            (["--pcpa", CAPTURE], "did you mean 'pcap'"),
+            (["--pcpa", CAPTURE], "did you mean --pcap?"),
             (["--pcap", CAPTURE, "--listen", "0.0.0.0:7400"], "--tls-certificate"),
             (["--pcap", CAPTURE, "--token-file", CAPTURE], "--token-file needs"),
             (["--pcap", CAPTURE, "--tls-key", CAPTURE], "require each other"),

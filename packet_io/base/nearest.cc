@@ -25,7 +25,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string suggest_nearest(std::string_view word, std::span<const std::string> known) {
+const std::string* find_nearest(std::string_view word, std::span<const std::string> known) {
   const std::string* nearest = nullptr;
   size_t min = 0;
   for (const std::string& candidate : known) {
@@ -35,7 +35,12 @@ std::string suggest_nearest(std::string_view word, std::span<const std::string> 
     min = distance;
   }
   bool is_near = nearest != nullptr && min <= std::max<size_t>(1, nearest->size() / 3);
-  return is_near ? "; did you mean '" + *nearest + "'?" : "";
+  return is_near ? nearest : nullptr;
+}
+
+std::string suggest_nearest(std::string_view word, std::span<const std::string> known) {
+  const std::string* nearest = find_nearest(word, known);
+  return nearest != nullptr ? "; did you mean '" + *nearest + "'?" : "";
 }
 
 }  // namespace tapline

@@ -26,7 +26,9 @@ Status unknown_flag(const std::string& flag, const ConfigTable& table, Actions a
   std::vector<std::string> known = {"config"};
   for (const ConfigKey& key : table.keys()) known.push_back(flag_name(key.name));
   for (const CommandLineAction& action : actions) known.emplace_back(action.flag);
-  return Status::usage("unknown flag --" + flag + suggest_nearest(flag, known) + " (--help shows all)");
+  const std::string* nearest = find_nearest(flag, known);
+  const std::string suggestion = nearest != nullptr ? "; did you mean --" + *nearest + "?" : "";
+  return Status::usage("unknown flag --" + flag + suggestion + " (--help shows all)");
 }
 
 // The parts of one flag: "--name value", "--name=value" or "--name".

@@ -20,7 +20,7 @@ Status at(const std::string& where, const YAML::Mark& mark, const std::string& m
 std::string unknown_key(const ConfigTable& table, const std::string& name) {
   std::vector<std::string> known;
   for (const ConfigKey& key : table.keys()) known.emplace_back(key.name);
-  return "there is no key '" + name + "'" + suggest_nearest(name, known);
+  return "unknown key '" + name + "'" + suggest_nearest(name, known);
 }
 
 Status read_scalar(const ConfigKey& key, const YAML::Node& node, const std::string& where) {
