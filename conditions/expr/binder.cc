@@ -132,7 +132,7 @@ Binder::Operand Binder::operand_of(const Tree::Term& term) {
 std::vector<Binder::Operand> Binder::sum(const google::protobuf::RepeatedPtrField<Tree::Term>& terms,
                                          const Place& place) {
   if (terms.empty() || terms.size() > kMaxTerms)
-    throw ParseError{"a side of a comparison has 1 to 16 terms", place.node.at()};
+    throw ParseError{"each side of a comparison must have 1 to 16 terms", place.node.at()};
   std::vector<Operand> sum;
   for (const Tree::Term& term : terms) sum.push_back(operand_of(term));
   return sum;

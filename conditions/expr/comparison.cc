@@ -71,7 +71,7 @@ Node Binder::compared(std::vector<Operand> left, Compare compare, std::vector<Op
 
 Node Binder::pair(const Operand& a, Compare compare, const Operand& b, const Place& place) {
   if (a.column.type == FieldType::kText && compare != Compare::kEqual && compare != Compare::kNotEqual)
-    throw ParseError{"strings have no order", b.token.position};
+    throw ParseError{"strings can only be compared with = and !=", b.token.position};
   Leaf leaf;
   leaf.kind = Leaf::Kind::kPair;
   leaf.compare = compare;
@@ -137,7 +137,7 @@ Node Binder::with_literal(const Column& column, Compare compare, const std::vect
   const Place equal{place.node, place.negated != (compare == Compare::kNotEqual)};
   const Token& token = sum[0].token;
   if (column.type == FieldType::kText) {
-    if (!is_equality) throw ParseError{"strings have no order", token.position};
+    if (!is_equality) throw ParseError{"strings can only be compared with = and !=", token.position};
     if (sum.size() != 1 || sum[0].sign < 0)
       throw ParseError{"fields of type text do not support arithmetic", token.position};
     return from_texts(column, {text_literal(token)}, equal);

@@ -148,7 +148,7 @@ TEST_F(Expressions, ErrorsHaveAReasonAndAPosition) {
   EXPECT_EQ(error_of("dstPort == 70000"), "invalid at 11: out of range for a field of type u16");
   EXPECT_EQ(error_of("dstPort == -1"), "invalid at 12: out of range for a field of type u16");
   EXPECT_EQ(error_of("srcIP == 10.0.0"), "invalid at 9: '10.0.0' is not an IPv4 address");
-  EXPECT_EQ(error_of("srcIP in 10.0.0.0/40"), "invalid at 18: a prefix has 0 to 32 bits");
+  EXPECT_EQ(error_of("srcIP in 10.0.0.0/40"), "invalid at 18: a prefix length must be 0 to 32");
   EXPECT_EQ(error_of("srcIP == dstPort"), "invalid at 9: can't compare ipv4 with u16");
   EXPECT_EQ(error_of("srcIP + 1 > 3"), "invalid at 0: fields of type ipv4 do not support arithmetic");
   EXPECT_EQ(error_of("dstPort < 1.5"), "invalid at 10: expected a whole number");

@@ -68,7 +68,7 @@ Values Binder::prefix(const Column& column, const Token& token, size_t slash) {
   uint32_t bits = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bits);
   if (error != std::errc() || end != digits.data() + digits.size() || bits > max)
-    throw ParseError{"a prefix has 0 to " + std::to_string(max) + " bits", token.position + slash + 1};
+    throw ParseError{"a prefix length must be 0 to " + std::to_string(max), token.position + slash + 1};
   std::string low = address, high = address;
   for (uint32_t i = bits; i < max; ++i) {
     const auto bit = static_cast<uint8_t>(0x80u >> i % 8);
@@ -102,7 +102,7 @@ Node Binder::in(const Column& column, const Tree::Membership& membership, const 
   if (column.type == FieldType::kText) {
     std::vector<std::string> texts;
     for (const Tree::Range& range : membership.ranges()) {
-      if (range.has_high()) throw ParseError{"strings have no order", range.high().at()};
+      if (range.has_high()) throw ParseError{"strings can't be in a range", range.high().at()};
       texts.push_back(text_literal(token_of(range.low())));
     }
     return from_texts(column, std::move(texts), place);
@@ -137,7 +137,7 @@ Node Binder::like(const Column& column, const Token& token, const Place& place) 
     position = end + 1;
   }
   if (low.size() != (is_v4 ? 4u : is_mac ? 6u : 16u))
-    throw ParseError{"a pattern has as many parts as an address", token.position};
+    throw ParseError{"a pattern must have as many parts as an address", token.position};
   if (either) {
     low = address_bytes(low);
     mask = '\xff' + mask + std::string(kAddressBytes - 1 - mask.size(), '\xff');

@@ -75,7 +75,7 @@ TEST(Trees, TreesOfOtherProgramsAreValidated) {
   EXPECT_EQ(error(postfix({[](Tree::Node*) {}})),
             "invalid at 0: the condition has a node that is empty or of an unknown kind");
   EXPECT_EQ(error(postfix({[](Tree::Node* node) { node->mutable_comparison(); }})),
-            "invalid at 0: a side of a comparison has 1 to 16 terms");
+            "invalid at 0: each side of a comparison must have 1 to 16 terms");
   EXPECT_EQ(error(postfix({[](Tree::Node* node) { node->mutable_membership()->mutable_field()->set_name("bytes"); }})),
             "invalid at 0: expected values");
   EXPECT_EQ(error(postfix({[](Tree::Node* node) {

@@ -74,7 +74,8 @@ record AddressRange(byte[] low, byte[] high, byte[] mask) {
     String[] parts = text.split(isIpV6 ? ":" : "\\.", -1);
     int partBytes = isIpV6 ? 2 : 1;
     if (parts.length * partBytes != (isIpV6 ? 16 : 4)) {
-      throw new ConditionException(pattern.getAt(), "a pattern has as many parts as an address");
+      throw new ConditionException(
+          pattern.getAt(), "a pattern must have as many parts as an address");
     }
     byte[] address = new byte[parts.length * partBytes];
     byte[] mask = noMask();

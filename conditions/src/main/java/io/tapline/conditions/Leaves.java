@@ -117,7 +117,7 @@ final class Leaves {
       List<byte[]> texts = new ArrayList<>();
       for (ConditionTree.Range range : membership.getRangesList()) {
         if (range.hasHigh()) {
-          throw new ConditionException(range.getHigh().getAt(), "strings have no order");
+          throw new ConditionException(range.getHigh().getAt(), "strings can't be in a range");
         }
         texts.add(text(range.getLow()));
       }
@@ -209,7 +209,7 @@ final class Leaves {
   private List<Operand> sum(List<Term> terms, int position) throws ConditionException {
     if (terms.isEmpty() || terms.size() > MAX_TERMS) {
       throw new ConditionException(
-          position, "a side of a comparison has 1 to " + MAX_TERMS + " terms");
+          position, "each side of a comparison must have 1 to " + MAX_TERMS + " terms");
     }
     List<Operand> sum = new ArrayList<>();
     for (Term term : terms) {
@@ -270,7 +270,7 @@ final class Leaves {
     }
     boolean isAddress = a.type() == Column.Type.ADDRESS;
     if (!isAddress && order != Order.EQUAL && order != Order.NOT_EQUAL) {
-      throw new ConditionException(position, "strings have no order");
+      throw new ConditionException(position, "strings can only be compared with = and !=");
     }
     return unlessAbsent(
         List.of(a, b),
@@ -298,7 +298,7 @@ final class Leaves {
       throw new ConditionException(first.at(), "fields of this type do not support arithmetic");
     } else if (field.type() == Column.Type.STRING) {
       if (!isEquality) {
-        throw new ConditionException(first.at(), "strings have no order");
+        throw new ConditionException(first.at(), "strings can only be compared with = and !=");
       }
       return texts(field, List.of(text(first.literal())), inverted);
     } else if (field.type() == Column.Type.ADDRESS) {
