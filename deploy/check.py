@@ -287,8 +287,8 @@ def main():
     requests, seconds = check_query(front)
     check_drilldown(front)
     check_access(front)
-    print(f"{requests} requests between containers, each mirrored and counted once, by a control plane and, {seconds:.1f} s after that was "
-          "killed, by the next; rules removed; headers found; unauthorised access refused")
+    print(f"{requests} requests between containers, each mirrored and counted once, before and after the leading control plane was killed "
+          f"(takeover after {seconds:.1f} s); rules removed; headers found; unauthorised access refused")
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ class Port {
     while (count > 0) {
       auto burst = static_cast<uint16_t>(std::min<size_t>(count, kBurst));
       std::array<rte_mbuf*, kBurst> mbufs;
-      if (rte_pktmbuf_alloc_bulk(pool_, mbufs.data(), burst) != 0) die("no buffer is left");
+      if (rte_pktmbuf_alloc_bulk(pool_, mbufs.data(), burst) != 0) die("out of packet buffers");
       for (uint16_t i = 0; i < burst; ++i) {
         size_t bytes = write(rte_pktmbuf_mtod(mbufs[i], uint8_t*));
         mbufs[i]->data_len = static_cast<uint16_t>(bytes);

@@ -76,13 +76,13 @@ class Episode:
         mended = time.time()
         self.lasted_s = mended - self.struck
         others = [threading.Thread(target=self.await_healthy, args=(fault,)), threading.Thread(target=self.await_headers, args=(watch, mended))]
-        for other_fault in others:
-            other_fault.start()
+        for thread in others:
+            thread.start()
         self.await_counted(watch, TIMEOUT_S)
         if within_s(TIMEOUT_S, lambda: watch.counted_since(mended) and watch.lag_s() < USUAL_LAG_S) is not None:
             self.fresh_after = time.time() - mended
-        for other_fault in others:
-            other_fault.join()
+        for thread in others:
+            thread.join()
         time.sleep(CALM_S)
         for symptom, seconds in {"new requests are not counted": self.counted_after, "containers are not healthy": self.healthy_after,
                               "results are not fresh": self.fresh_after, "hosts do not return headers": self.drilled_after}.items():

@@ -105,7 +105,7 @@ def too_much(windows, answered, sent):
     mistakes = []
     seen = {}
     starts = collections.Counter(window.start for window in windows)
-    mistakes += [Mistake(start / SECOND_NS, f"the window came {times} times", "") for start, times in starts.items() if times > 1]
+    mistakes += [Mistake(start / SECOND_NS, f"the window was emitted {times} times", "") for start, times in starts.items() if times > 1]
     for window in windows:
         begin = window.start / SECOND_NS
         for url, value in window.counts.items():

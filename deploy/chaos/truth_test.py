@@ -32,7 +32,7 @@ class TruthTest(unittest.TestCase):
         self.assertEqual(self.what([window(10, ["/b"]), window(11, ["/b"])]), [("/b", "counted 2 times")])
         self.assertEqual(self.what([window(10, ["/x"])]), [("/x", "counted, but never requested")])
         self.assertEqual(self.what([window(12, ["/a"])]), [("/a", "counted in a window in which it was not in progress")])
-        self.assertEqual(self.what([window(10, ["/a"]), window(10, ["/b"])]), [("", "the window came 2 times")])
+        self.assertEqual(self.what([window(10, ["/a"]), window(10, ["/b"])]), [("", "the window was emitted 2 times")])
 
     def test_an_unanswered_request_may_be_counted_once(self):
         self.assertEqual(self.what([window(10, ["/open"])]), [])

@@ -94,7 +94,7 @@ def main():
     require(not unlisted, f"docs/reference/metrics.md does not list {sorted(unlisted)}")
     missing = {name for name in names if name.startswith("tapline_multilog")} - served_by_node()
     require(not missing, f"a node does not serve {sorted(missing)}")
-    print(f"{len(queries)} queries, {len(names)} figures")
+    print(f"{len(queries)} queries, {len(names)} metrics")
 
 
 main()

@@ -77,7 +77,7 @@ def compare(name, container, service, version):
     require("readinessProbe" in container, f"{name}: there is no readiness probe")
     wanted = [service["environment"].get(key) for key in ("JAVA_MEMORY", "TASK_HEAP")] if "environment" in service else [None, None]
     given = {variable["name"]: variable.get("value") for variable in container.get("env", [])}
-    require([given.get("JAVA_MEMORY"), given.get("TASK_HEAP")] == wanted, f"{name}: memory of Java {given}, not {wanted}")
+    require([given.get("JAVA_MEMORY"), given.get("TASK_HEAP")] == wanted, f"{name}: Java memory {given}, not {wanted}")
     for key in ("TAPLINE_LOG", "TAPLINE_LOG_ALL"):
         require(given.get(key) == service.get("environment", {}).get(key), f"{name}: {key}={given.get(key)}")
     # Queries beyond the number of slots would wait forever.

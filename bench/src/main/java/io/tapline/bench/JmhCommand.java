@@ -95,7 +95,7 @@ abstract class JmhCommand implements Callable<Integer> {
   private static void addParameter(ChainedOptionsBuilder options, String written) {
     String[] parts = written.split("=", 2);
     if (parts.length < 2 || parts[1].isEmpty()) {
-      throw new UsageException("--param " + written + ": NAME=VALUE is expected");
+      throw new UsageException("--param " + written + ": expected NAME=VALUE");
     }
     options.param(parts[0], parts[1].split(","));
   }
