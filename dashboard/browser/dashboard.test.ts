@@ -390,7 +390,7 @@ describe.skipIf(reason !== "")("dashboard", () => {
       const query = "PARSE link_load(link=100000000) FROM * TO * SAMPLE * PROCESS (group-max: by=share, group=(switch, port), w=1s), (group-max: by=bits_per_second, group=(switch, port), w=1s)";
       const { id: measuring } = await tapline.json("/api/v1/queries", { query });
       await until("it has ended", async () => (await tapline.json(`/api/v1/queries/${measuring}`)).state === "finished");
-      const rows = look.page.getByRole("region", { name: "Loads of links" }).locator("tbody tr");
+      const rows = look.page.getByRole("region", { name: "Link loads" }).locator("tbody tr");
       await look.page.getByText("(ended)").waitFor();
       const { links } = await tapline.json("/api/v1/links?switch=edge1");
       const share = links[0].loads.find(({ field }: any) => field === "share").value;
@@ -423,7 +423,7 @@ describe.skipIf(reason !== "")("dashboard", () => {
       link.send();
       const columns = look.page.locator(".queue-chart .column");
       await until("all intervals are shown", async () => (await columns.count()) >= 20 && (await look.page.locator(".queue-chart .gap").count()) >= 2);
-      const victims = look.page.getByRole("region", { name: "Bursts of the queue" }).locator("tbody tr").first();
+      const victims = look.page.getByRole("region", { name: "Queue bursts" }).locator("tbody tr").first();
       expect(await victims.textContent()).toContain("10.99.1.2:40003 > 10.99.2.2:7000: 1 packet");
       // The page shows new windows up to two seconds after the server has them.
       await until("each column is as high as the depth of its interval", async () => {

@@ -23,7 +23,7 @@ export function eventsView(events: LinkEvent[]): Child {
       h("td", {}, ...flowsOf(event).map((line) => h("div", {}, line))),
     ),
   );
-  return table("Events of links", ["Link", "To", "Time (UTC)", "Share of its speed", "Load", "Largest flows"], [2, 3, 4], [1, 4], rows);
+  return table("Link events", ["Link", "To", "Time (UTC)", "Share of its speed", "Load", "Largest flows"], [2, 3, 4], [1, 4], rows);
 }
 
 function shareOf(event: LinkEvent): string {

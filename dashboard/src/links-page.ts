@@ -164,7 +164,7 @@ function linksView(links: MeasuredLink[]): Child {
       queryCell(line.query, line.ended),
     ),
   );
-  return table("Loads of links", ["Link", "To", "Value", "Share of its speed", "Load", "Window end (UTC)", "Query"], [3, 4, 5], [1, 5, 6], rows);
+  return table("Link loads", ["Link", "To", "Value", "Share of its speed", "Load", "Window end (UTC)", "Query"], [3, 4, 5], [1, 5, 6], rows);
 }
 
 function placeOf(link: MeasuredLink): string {
@@ -204,5 +204,5 @@ function queuesView(queues: MeasuredQueue[]): Child {
       h("td", {}, queue.verdict.at(1) ?? queue.verdict.at(0) ?? "-"),
     ),
   );
-  return table("Bursts of queues", ["Queue", "To", "Bursts", "Longest wait", "Lost", "Latest (UTC)", "Cause"], [2, 3, 4, 5], [1, 4, 5], rows);
+  return table("Queue bursts", ["Queue", "To", "Bursts", "Longest wait", "Lost", "Latest (UTC)", "Cause"], [2, 3, 4, 5], [1, 4, 5], rows);
 }

@@ -193,7 +193,7 @@ export class ProcessorCard {
       const { histogram, cumulative, of } = this.spread;
       this.charts.append(
         of,
-        h("div", { class: "pair" }, h("figure", {}, histogram.element, h("figcaption", {}, "how many values fall between two bounds")), h("figure", {}, cumulative.element, h("figcaption", {}, "share of values not above (CDF)"))),
+        h("div", { class: "pair" }, h("figure", {}, histogram.element, h("figcaption", {}, "how many values fall between two bounds")), h("figure", {}, cumulative.element, h("figcaption", {}, "share of values up to each bound (CDF)"))),
       );
     }
     const { histogram, cumulative, of } = this.spread;

@@ -20,7 +20,7 @@ export class QueriesPage implements Page {
   readonly element: HTMLElement;
   private readonly names: Names = { parsers: [], processors: [] };
   private readonly editor: LazyEditor;
-  private readonly errors = h("div", { class: "errors", role: "status", "aria-label": "Errors of the query" });
+  private readonly errors = h("div", { class: "errors", role: "status", "aria-label": "Query errors" });
   private readonly plan = h("div", { class: "card plan-card" });
   private readonly list = h("tbody");
   private readonly table = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "List of queries", hidden: true });

@@ -207,7 +207,7 @@ export class QueuePage implements Page {
     return h(
       "div",
       { class: "stack" },
-      table("Bursts of the queue", ["Start (UTC)", "Longest wait", "Peak", "Culprits", "Victims", "Packets"], [1, 2], [2], rows),
+      table("Queue bursts", ["Start (UTC)", "Longest wait", "Peak", "Culprits", "Victims", "Packets"], [1, 2], [2], rows),
       left && h("p", { class: "quiet" }, `The latest ${number(latest.length)} of ${number(bursts.length)} bursts${incomplete ? `; those before ${clock(complete_since_ns, true)} may be missing` : ""}.`),
     );
   }
