@@ -256,18 +256,18 @@ class LiveQueriesTest {
   }
 
   /** Waits until a request with a higher number is counted; returns the first such number. */
-  private int awaitCounted(Watch watch, int laterCount) throws Exception {
+  private int awaitCounted(Watch watch, int afterNumber) throws Exception {
     long deadline = System.nanoTime() + RESULT_SECONDS * 1_000_000_000L;
     while (System.nanoTime() < deadline) {
       Map<String, Integer> counts = counts(watch);
-      for (int request = laterCount + 1; request < link.done(); request++) {
+      for (int request = afterNumber + 1; request < link.done(); request++) {
         if (counts.containsKey(key(watch, request))) {
           return request;
         }
       }
       Thread.sleep(200);
     }
-    throw new AssertionError(watch + " does not continue after request " + laterCount);
+    throw new AssertionError(watch + " does not continue after request " + afterNumber);
   }
 
   @Test

@@ -330,7 +330,7 @@ class MirroringTest {
   }
 
   @Test
-  void tenOverlappingQueriesEachGetTheirPacketsAndForwardingNeverChanges() throws Exception {
+  void elevenOverlappingQueriesEachGetTheirPacketsAndForwardingNeverChanges() throws Exception {
     new OverlappingQueries(network, 5).run(5);
   }
 

@@ -242,7 +242,8 @@ class ShopSoak {
         });
   }
 
-  private static double ratio(Map<String, JsonNode> rows, String furtherText, String less) {
-    return rows.get(furtherText).path("value").asDouble() / rows.get(less).path("value").asDouble();
+  private static double ratio(Map<String, JsonNode> rows, String numerator, String denominator) {
+    return rows.get(numerator).path("value").asDouble()
+        / rows.get(denominator).path("value").asDouble();
   }
 }

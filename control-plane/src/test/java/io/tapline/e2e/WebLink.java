@@ -138,7 +138,7 @@ final class WebLink implements AutoCloseable {
   private void sendRequests() {
     try {
       while (!stopping) {
-        int port = sendRequests(done());
+        int port = sendRequest(done());
         synchronized (this) {
           clientPorts.add(port);
           notifyAll();
@@ -159,7 +159,7 @@ final class WebLink implements AutoCloseable {
    * Sends the request with this number on a new connection; returns the client's port once the
    * response is complete.
    */
-  private int sendRequests(int number) throws IOException {
+  private int sendRequest(int number) throws IOException {
     try (Socket socket = connected()) {
       String request = "GET " + url(number) + " HTTP/1.0\r\nHost: web\r\n\r\n";
       socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));

@@ -33,7 +33,7 @@ final class ZooKeepers implements AutoCloseable {
       Files.writeString(config(i), settings(i, data) + String.join("\n", servers) + "\n");
       start(i);
     }
-    Fabric.await("three ZooKeeper servers serve", () -> serving() == SERVERS);
+    Fabric.await("three ZooKeeper servers answer", () -> serving() == SERVERS);
   }
 
   private Path config(int number) {

@@ -63,7 +63,7 @@ class WatchRunTest {
   }
 
   @Test
-  void monitorsHaveNoAggregatesHostsOrTexts() throws Exception {
+  void monitorsRejectAggregatesHostsAndSwitchNames() throws Exception {
     inMonitor("dst_port == 80", "COUNT", List.of(), "src_ip/24/64", "dst-port").check();
     assertThatThrownBy(() -> inMonitor("", "COUNT", List.of(), "src_ip), (top-k").check())
         .hasMessageContaining("a monitor groups packets by addresses");

@@ -94,7 +94,7 @@ class FlinkSessionTest {
       lead.revokeDispatcherLeadership().get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
       JobID job = new JobID();
       Await.until(
-          "no control plane leads",
+          "no dispatcher leads",
           TIMEOUT,
           () -> new FlinkRest(address).get("/jobs/" + job.toHexString()).status() == 503);
       try (FlinkSession session =

@@ -18,14 +18,14 @@ class TopicHistoryTest {
   }
 
   @Test
-  void unwrittenEventsAreIgnored() {
+  void unwrittenRecordsAreIgnored() {
     assertThat(history().fullSeconds(40, 50)).isZero();
     assertThat(history().fullSeconds(30, 20)).isZero();
     assertThat(new TopicHistory(1).fullSeconds(0, 10)).isZero();
   }
 
   @Test
-  void unreadBatchesAreRemembered() {
+  void unreadRecordsAreRemembered() {
     TopicHistory history = history();
     history.forgetBefore(15);
     assertThat(history.fullSeconds(15, 40)).isCloseTo(0.5 + 0.55 + 0.1, NEAR);
