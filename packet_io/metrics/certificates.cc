@@ -41,7 +41,7 @@ std::optional<time_t> end_of(const std::string& path) {
 
 prometheus::MetricFamily certificate_ends() {
   return {"tapline_certificate_not_after_timestamp_seconds",
-          "Expiry of this process's certificates, by use, unix time",
+          "Expiry of this process's certificates, by purpose, as Unix time",
           prometheus::MetricType::Gauge,
           {}};
 }

@@ -28,14 +28,15 @@ final class Follower {
     }
     String url = elsewhere.get();
     if (url.isEmpty()) {
-      throw Problems.notReady("no control plane leads at the moment; try again soon").asException();
+      throw Problems.notReady("no control plane is the leader at the moment; try again soon")
+          .asException();
     }
     String query = ctx.queryString() == null ? "" : "?" + ctx.queryString();
     throw Problem.of(
             307,
             "not-leading",
-            "Another control plane leads",
-            "this control plane follows: use the leader at " + url)
+            "Another control plane is the leader",
+            "this control plane is a follower: use the leader at " + url)
         .withHeader("Location", url + ctx.path() + query)
         .asException();
   }

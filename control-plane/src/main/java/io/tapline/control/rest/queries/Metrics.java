@@ -70,14 +70,14 @@ public final class Metrics implements AutoCloseable {
         .description("Free share of the broker's fullest disk")
         .register(registry);
     Gauge.builder("tapline.agents.clocks.apart", () -> clockDifference(agents.get()))
-        .description("Minimum difference of the clocks of hosts with agents")
+        .description("Lower bound of the clock difference between hosts with agents")
         .baseUnit("seconds")
         .register(registry);
     Gauge.builder("tapline.queries.running", queries::runningCount)
         .description("Running queries of this process")
         .register(registry);
     Gauge.builder("tapline.monitors.running", queries::monitorCount)
-        .description("Monitor processes; one on an interface serves all queries")
+        .description("Running monitor processes that read capture files")
         .register(registry);
     Gauge.builder("tapline.event.streams", streams::open)
         .description("Open event streams")
@@ -93,7 +93,7 @@ public final class Metrics implements AutoCloseable {
   /** Exports the expiry of this server's certificate. */
   public void certificateEnds(Instant notAfter) {
     Gauge.builder("tapline.certificate.not.after.timestamp", notAfter::getEpochSecond)
-        .description("Expiry of this process's certificates, by use, unix time")
+        .description("Expiry of this process's certificates, by purpose, as Unix time")
         .tag("purpose", "rest")
         .baseUnit("seconds")
         .strongReference(true)

@@ -198,7 +198,7 @@ public final class QueryRoutes {
   private Route eventsRoute() {
     return one(Route.get(ONE + "/events", "followQuery"))
         .summary(
-            "Server-sent events: each change of state, the rows of each window, and the events of parsers. Ends after the final state, and within a second after the token was revoked.")
+            "Server-sent events: each change of state, the rows of each window, and the events of parsers. The stream ends after the final state, or within a second after the token is revoked.")
         .parameter(
             "header",
             "Last-Event-ID",
@@ -208,8 +208,9 @@ public final class QueryRoutes {
             200,
             Events.MEDIA_TYPE,
             Route.Content.NO_SCHEMA,
-            "Server-sent events: data of `state` is a StateEvent, of `window` a WindowEvent, of `events` a ParserEvents. An ID marks how far the client has read.")
-        .answersWithoutBody(204, "Last-Event-ID is that of the last event: the stream has ended.")
+            "Server-sent events. The data of `state` is a StateEvent, that of `window` a WindowEvent, and that of `events` a ParserEvents. An ID marks how far the client has read.")
+        .answersWithoutBody(
+            204, "Last-Event-ID is the ID of the stream's last event, so nothing more follows.")
         .problem(400, "Last-Event-ID is not an ID of this stream.")
         .problem(
             429,

@@ -53,7 +53,7 @@ public final class DashboardRoutes {
     byte[] content = content("index.html");
     if (content == null) {
       throw Problem.notFound(
-              "the dashboard is not in this build: \"make\" builds it, then the server's jar")
+              "this build has no dashboard: run \"make\" to build it and the server's jar")
           .asException();
     }
     protect(ctx);

@@ -52,8 +52,8 @@ public final class LinkEventRoutes {
             .summary("The latest events of link_load triggers, with the flows on their links.")
             .parameter("query", "switch", text(), "Events of a switch's links.")
             .parameter("query", "port", text(), "Events of links at this port, as taps name it.")
-            .parameter("query", "from_ns", Parameters.time(), "Only events of this time or later.")
-            .parameter("query", "to_ns", Parameters.time(), "Only events of this time or earlier.")
+            .parameter("query", "from_ns", Parameters.time(), "Only events at this time or later.")
+            .parameter("query", "to_ns", Parameters.time(), "Only events at this time or earlier.")
             .parameter(
                 "query",
                 "limit",

@@ -32,7 +32,7 @@ public final class LinkRoutes {
                 "query",
                 "min_share",
                 Json.object().put("type", "number").put("minimum", 0).put("maximum", 1),
-                "Links whose share, by any statistic, is at least this.")
+                "Only links with at least this share, by any statistic.")
             .answers(200, "LinkList", "The measured links, by switch and port.")
             .problem(503, UNAVAILABLE)
             .to(this::list),

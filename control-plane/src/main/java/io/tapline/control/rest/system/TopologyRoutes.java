@@ -24,7 +24,7 @@ public final class TopologyRoutes {
     return List.of(
         Route.get("/api/v1/topology", "getTopology")
             .needs(Role.ADMIN)
-            .summary("The network: the inventory's, and the controller's view of its switches.")
+            .summary("The network in the inventory, and the controller's view of its switches.")
             .answers(200, "Topology", "The network; unknown parts are omitted.")
             .to(this::topology));
   }
