@@ -26,7 +26,7 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "outcast",
     description =
-        "Shows how flows to a host share the path, and whether those over few switches starve.")
+        "Shows how flows to a host share the path, and whether flows over few switches are starved.")
 final class DiagnoseOutcastCommand implements Callable<Integer> {
   private static final double BITS_PER_MBIT = 1e6;
 

@@ -22,7 +22,7 @@ import picocli.CommandLine.Spec;
 /** {@code tapline watch add}. */
 @Command(
     name = "add",
-    description = "Adds a watch, or all watches in a file, and prints their IDs.",
+    description = "Adds a watch, or all watches in a file, and prints the IDs.",
     footer = {
       "",
       "Example: a host that opens more than 100 connections within a second",
@@ -97,7 +97,7 @@ final class WatchAddCommand implements Callable<Integer> {
       names = "--hosts",
       paramLabel = "H",
       split = ",",
-      description = "Nodes that watch. Default: all.")
+      description = "Hosts whose MultiLog nodes evaluate the watch. Default: all.")
   private List<String> hosts = new ArrayList<>();
 
   @Option(

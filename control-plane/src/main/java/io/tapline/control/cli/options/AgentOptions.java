@@ -18,7 +18,7 @@ public final class AgentOptions {
   @Option(
       names = "--agents-tls-certificate",
       paramLabel = "FILE",
-      description = "Accept agents over TLS only: this host's certificate (PEM).")
+      description = "This host's certificate (PEM). If given, agents must use TLS.")
   private Path certificate;
 
   @Option(names = "--agents-tls-key", paramLabel = "FILE", description = "Its key (PEM).")

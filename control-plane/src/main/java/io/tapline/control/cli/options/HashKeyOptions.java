@@ -14,7 +14,7 @@ public final class HashKeyOptions {
       names = "--hash-key-file",
       paramLabel = "FILE",
       description =
-          "Secret key of hashes, 32 hexadecimal digits, the same as for MultiLog nodes. Default: a well-known key; a server hashes strings with a random one.")
+          "File with the secret hash key, 32 hexadecimal digits, the same as for MultiLog nodes; a second key, if present, is used for strings. Default: a well-known key; a server hashes strings with a random one.")
   private Path file;
 
   /**

@@ -15,7 +15,7 @@ final class JobKeyOptions {
       names = "--job-key-file",
       paramLabel = "FILE",
       description =
-          "Secret, 16 or more characters on the first line, from which the passwords of stream jobs at Kafka and Redis are derived: the same for all control planes. Default: a random one at each start.")
+          "File whose first line is a secret of 16 or more characters, from which the passwords that stream jobs use for Kafka and Redis are derived. Must be the same for all control planes. Default: a random secret at each start.")
   private Path file;
 
   boolean isGiven() {

@@ -76,10 +76,10 @@ public final class ServiceOptions {
 
   @Option(
       names = "--topic-mb",
-      paramLabel = "MB",
+      paramLabel = "MIB",
       defaultValue = "1024",
       description =
-          "Max data that a partition keeps for a query without an end. Default: ${DEFAULT-VALUE}.")
+          "Max MiB that a partition keeps for a query without an end. Default: ${DEFAULT-VALUE}.")
   private int topicMb = 1024;
 
   @Option(

@@ -42,11 +42,12 @@ import picocli.CommandLine.Option;
 @Command(
     name = "server",
     description =
-        "Serves the dashboard and the REST interface on loopback, and runs the queries that are submitted.",
+        "Serves the dashboard and the REST interface, by default on loopback, and runs submitted queries.",
     footer = {
       "",
-      "Each query reads the capture from its beginning, or the interface or hosts from its start. Without",
-      "these, queries can be explained but not submitted. Shuts down cleanly on SIGTERM or Ctrl-C."
+      "Each query reads the capture files from the beginning, or captures live packets from its start.",
+      "Without a source of packets, queries can be explained but not submitted. Shuts down cleanly on",
+      "SIGTERM or Ctrl-C."
     })
 public final class ServerCommand implements Callable<Integer> {
   private final Console console;
