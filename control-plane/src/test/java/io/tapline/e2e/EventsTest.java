@@ -160,7 +160,7 @@ class EventsTest {
             Cli.run("links", "events", "--switch", "edge2", "--server", server.url())
                 .expectSuccess()
                 .stdout())
-        .startsWith("no events of links");
+        .startsWith("no link events");
   }
 
   private static List<JsonNode> alerts(String query, Traffic traffic) throws Exception {

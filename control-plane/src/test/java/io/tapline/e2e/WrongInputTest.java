@@ -252,10 +252,10 @@ class WrongInputTest {
     String brokers = "127.0.0.1:1";
     expectRefusal(
         Cli.run("run", QUERY, "--pcap", capture().toString(), "--brokers", brokers),
-        "Kafka broker " + brokers + ": connection refused; does it run, and is the port right?");
+        "Kafka broker " + brokers + ": connection refused; is it running, and is the port right?");
     expectRefusal(
         Cli.run("run", QUERY, "--pcap", capture().toString(), "--redis", brokers),
-        "Redis " + brokers + ": connection refused; does it run, and is the port right?");
+        "Redis " + brokers + ": connection refused; is it running, and is the port right?");
   }
 
   @Test

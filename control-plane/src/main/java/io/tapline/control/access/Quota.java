@@ -49,7 +49,7 @@ public record Quota(int queries, int eventStreams, int watches, int requestsPerS
       return usual;
     }
     if (!value.isInt() || value.asInt() < min) {
-      throw new IllegalArgumentException(name + ": a whole number, " + min + " or more");
+      throw new IllegalArgumentException(name + " must be a whole number of at least " + min);
     }
     return value.asInt();
   }

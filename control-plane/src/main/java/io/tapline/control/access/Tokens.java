@@ -120,11 +120,12 @@ public final class Tokens {
     }
     String sha256 = node.path("sha256").asText().toLowerCase(Locale.ROOT);
     if (!sha256.matches("[0-9a-f]{64}")) {
-      throw new IllegalArgumentException("sha256: 64 hexadecimal digits");
+      throw new IllegalArgumentException("sha256 must be 64 hexadecimal digits");
     }
     String name = node.path("name").asText();
     if (node.has("name") && !NAME.matcher(name).matches()) {
-      throw new IllegalArgumentException("name: up to 64 letters, digits and . _ @ -");
+      throw new IllegalArgumentException(
+          "name must be 1 to 64 letters, digits, '.', '_', '@' or '-'");
     }
     Quota usualQuota = role == Role.ADMIN ? Quota.NONE : Quota.USUAL;
     return new Token(
@@ -142,7 +143,7 @@ public final class Tokens {
         return role;
       }
     }
-    throw new IllegalArgumentException("role: viewer, analyst or admin");
+    throw new IllegalArgumentException("role must be viewer, analyst or admin");
   }
 
   private static Scope scope(JsonNode subnets) {

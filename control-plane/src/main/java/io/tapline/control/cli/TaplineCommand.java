@@ -115,6 +115,6 @@ final class TaplineCommand implements Runnable {
 
   @Override
   public void run() {
-    throw new ParameterException(spec.commandLine(), "a command is missing");
+    throw new ParameterException(spec.commandLine(), "missing command");
   }
 }

@@ -106,7 +106,7 @@ public final class Leadership implements AutoCloseable {
             .build();
     client.start();
     String fault =
-        "no ZooKeeper answers at %s%s: check that it runs and that the addresses%s are right"
+        "no ZooKeeper answers at %s%s: check that it is running and that the addresses%s are right"
             .formatted(
                 servers,
                 tls.isWanted() ? " over TLS" : "",

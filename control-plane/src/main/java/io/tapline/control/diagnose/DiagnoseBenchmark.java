@@ -120,7 +120,7 @@ public final class DiagnoseBenchmark implements AutoCloseable {
       int rows = new Headers(view, 0, 0).byFlow(LINK, "COUNT").size();
       long end = System.nanoTime();
       if (rows != flows) {
-        throw DrillException.notFound(rows + " flows over the link, where " + flows + " are");
+        throw DrillException.notFound("found " + rows + " flows over the link, expected " + flows);
       }
       return new double[] {
         (connected - begin) / 1e6, (frozen - connected) / 1e6, (end - frozen) / 1e6

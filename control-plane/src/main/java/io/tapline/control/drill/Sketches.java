@@ -138,12 +138,14 @@ enum Sketches {
   long[] read(AggregateState state) {
     long[] array = empty();
     if (state.getIndexCount() != state.getWordCount()) {
-      throw new IllegalArgumentException("a state has as many indexes as words");
+      throw new IllegalArgumentException(
+          "the numbers of indexes and words of a state must be equal");
     }
     for (int i = 0; i < state.getIndexCount(); i++) {
       int index = state.getIndex(i);
       if (index < 0 || index >= words) {
-        throw new IllegalArgumentException("a state of " + name() + " has " + words + " words");
+        throw new IllegalArgumentException(
+            "the indexes of a state of " + name() + " must be below " + words);
       }
       array[index] = state.getWord(i);
     }

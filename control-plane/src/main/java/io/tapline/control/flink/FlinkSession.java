@@ -91,7 +91,7 @@ public final class FlinkSession implements JobCluster {
     try {
       session.jarId = session.rest.upload(jar);
     } catch (ConnectException e) {
-      String reason = "no answer; check that it runs and that the address is right";
+      String reason = "no answer; check that it is running and that the address is right";
       throw new IOException("Flink at " + address + " can't be used: " + reason, e);
     } catch (IOException e) {
       throw new IOException("Flink at " + address + " can't be used: " + e.getMessage(), e);

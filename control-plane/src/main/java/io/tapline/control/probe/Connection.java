@@ -66,7 +66,7 @@ final class Connection implements AutoCloseable {
     } catch (IOException e) {
       close(socket);
       throw e instanceof ConnectException
-          ? new Fault("connection refused; does it run, and is the port right?", e)
+          ? new Fault("connection refused; is it running, and is the port right?", e)
           : e instanceof SocketTimeoutException
               ? new Fault(
                   "the connection timed out; is the address right, or is there a firewall in between?",

@@ -99,12 +99,12 @@ public final class ServerCheck {
 
   private static void requireListener(UnixDomainSocketAddress socket) throws Fault {
     if (!Files.exists(socket.getPath())) {
-      throw new Fault("there is no such socket; does it run, and is the path right?");
+      throw new Fault("there is no such socket; is it running, and is the path right?");
     }
     try {
       SocketChannel.open(socket).close();
     } catch (IOException e) {
-      throw new Fault("no connection: " + e.getMessage() + "; does it run?", e);
+      throw new Fault("no connection: " + e.getMessage() + "; is it running?", e);
     }
   }
 

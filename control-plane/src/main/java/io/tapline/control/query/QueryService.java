@@ -208,7 +208,7 @@ public final class QueryService implements AutoCloseable {
     if (!refusal.isEmpty()) {
       displaced.put(
           record.id(),
-          "switches can't copy their traffic again (%s): resubmit it".formatted(refusal));
+          "switches can't copy all traffic for it again (%s): resubmit it".formatted(refusal));
     }
   }
 

@@ -380,10 +380,11 @@ public final class AgentRegistry implements Assignments, RouteObserver, AutoClos
       if (knownAgent.outlives(hello)) {
         stream.fail(
             Status.ALREADY_EXISTS.withDescription(
-                "a later agent has the name " + hello.getAgent()));
+                "an agent that was started later has the name " + hello.getAgent()));
       } else if (Long.compareUnsigned(hello.getTerm(), options.term()) > 0) {
         stream.fail(
-            Status.FAILED_PRECONDITION.withDescription("this control plane no longer leads"));
+            Status.FAILED_PRECONDITION.withDescription(
+                "this control plane is no longer the leader"));
       } else {
         agent = knownAgent;
         agent.lease(hello, stream);

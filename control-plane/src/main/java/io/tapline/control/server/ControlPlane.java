@@ -153,7 +153,7 @@ public final class ControlPlane {
               })
           .exceptionally(
               e -> {
-                fault.complete("can't lead: " + e.getCause().getMessage());
+                fault.complete("can't become the leader: " + e.getCause().getMessage());
                 return null;
               });
       leadership.lost().thenRun(ControlPlane::endAtOnce);

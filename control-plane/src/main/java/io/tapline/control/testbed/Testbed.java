@@ -94,7 +94,7 @@ public final class Testbed {
     requirePrograms(!agents.hosts().isEmpty() || plan.collector() != null);
     if (plan.hasDpdk() && !Files.isExecutable(Path.of(Daemons.WITH_DPDK))) {
       throw new TestbedException(
-          "mirror ports of memif and polled ports need Open vSwitch with DPDK (no %s): apt-get install openvswitch-switch-dpdk"
+          "memif mirror ports and polled ports need Open vSwitch with DPDK (no %s): apt-get install openvswitch-switch-dpdk"
               .formatted(Daemons.WITH_DPDK));
     }
     try (FileLock lock = lock()) {

@@ -54,8 +54,8 @@ class TokensTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "{queries: -1} | tenant web: queries: a whole number, 0 or more",
-        "{requests_per_second: 0} | tenant web: requests_per_second: a whole number, 1 or more",
+        "{queries: -1} | tenant web: queries must be a whole number of at least 0",
+        "{requests_per_second: 0} | tenant web: requests_per_second must be a whole number of at least 1",
         "{event_streams: many} | tenant web: event_streams: a whole number",
         "{streams: 3} | tenant web: unknown member \"streams\"",
       })
@@ -73,7 +73,7 @@ class TokensTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "tenant: web, role: boss, subnets: [10.0.2.0/24] | role: viewer, analyst or admin",
+        "tenant: web, role: boss, subnets: [10.0.2.0/24] | role must be viewer, analyst or admin",
         "tenant: web, role: analyst | subnets: name the networks that the token may see",
         "tenant: web, role: admin, subnets: [10.0.2.0/24] | an admin sees everything",
         "tenant: web, role: analyst, subnets: [10.0.2.1/24] | 10.0.2.1/24 is not a network",

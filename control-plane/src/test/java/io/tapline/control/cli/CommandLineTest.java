@@ -92,7 +92,7 @@ class CommandLineTest {
       delimiter = '|',
       quoteCharacter = '"',
       value = {
-        "\"\"|a command is missing",
+        "\"\"|missing command",
         "rnu|unknown command 'rnu', did you mean run?",
         "query shw|unknown command 'shw', did you mean show?",
         "run --pcp x|unknown option '--pcp', did you mean --pcap?",

@@ -80,7 +80,7 @@ class ZooKeeperTlsTest {
   @Test
   void aServerWithACertificateOfAnotherHostIsRejected() {
     assertThatThrownBy(() -> connect("127.0.0.2", tls("own"), IN_VAIN))
-        .hasMessageContaining("over TLS: check that it runs")
+        .hasMessageContaining("over TLS: check that it is running")
         .hasMessageContaining("certificates at both ends");
   }
 

@@ -284,6 +284,6 @@ class LinkEventsTest {
             "  and 4 more",
             "1970-01-01 00:00:05.000 UTC  leaf1:arrivals  value 0.95");
     assertThat(command("--limit", "2", "--json").lines()).hasSize(2);
-    assertThat(command("--last", "1h")).startsWith("no events of links");
+    assertThat(command("--last", "1h")).startsWith("no link events");
   }
 }

@@ -27,7 +27,7 @@ public final class DiagnoseCommand implements Runnable {
 
   @Override
   public void run() {
-    throw new ParameterException(spec.commandLine(), "a command is missing");
+    throw new ParameterException(spec.commandLine(), "missing command");
   }
 
   /** Prints the report's verdict, one sentence per line. */

@@ -132,7 +132,7 @@ public final class ParsersCommand implements Callable<Integer> {
       return "It emits no tuples: triggers in the monitor count its packets (SAMPLE *).\n";
     }
     if (parser.queues()) {
-      return "It measures all packets of the queues that AT names, or that have taps: SAMPLE *.\n";
+      return "It measures all packets in the queues named by AT or with taps; it needs SAMPLE *.\n";
     }
     return parser.allTraffic() ? "It must see all packets: FROM * TO * and SAMPLE *.\n" : "";
   }

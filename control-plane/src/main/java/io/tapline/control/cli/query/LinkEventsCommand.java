@@ -67,7 +67,7 @@ final class LinkEventsCommand implements Callable<Integer> {
       }
     }
     if (response.path("events").isEmpty() && !json) {
-      console.line("no events of links; tapline links events --help shows an example");
+      console.line("no link events; tapline links events --help shows an example");
     }
     if (response.path("incomplete").asBoolean()) {
       console.hint("earlier events may be missing");

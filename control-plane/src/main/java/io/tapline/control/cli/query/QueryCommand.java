@@ -24,6 +24,6 @@ public final class QueryCommand implements Runnable {
 
   @Override
   public void run() {
-    throw new ParameterException(spec.commandLine(), "a command is missing");
+    throw new ParameterException(spec.commandLine(), "missing command");
   }
 }

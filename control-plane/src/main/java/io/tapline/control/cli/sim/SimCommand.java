@@ -16,6 +16,6 @@ public final class SimCommand implements Runnable {
 
   @Override
   public void run() {
-    throw new ParameterException(spec.commandLine(), "a command is missing");
+    throw new ParameterException(spec.commandLine(), "missing command");
   }
 }

@@ -46,7 +46,7 @@ public final class TestbedCommand implements Runnable {
 
   @Override
   public void run() {
-    throw new ParameterException(spec.commandLine(), "a command is missing");
+    throw new ParameterException(spec.commandLine(), "missing command");
   }
 
   private static Testbed testbed(String name) {

@@ -77,7 +77,7 @@ final class KafkaAdmin implements AutoCloseable {
     } else if (cause instanceof AuthenticationException) {
       return "check that the brokers trust this control plane's certificate";
     }
-    return "check that it runs and that the address is right";
+    return "check that it is running and that the address is right";
   }
 
   @Override

@@ -100,7 +100,7 @@ public final class TopicRights {
     writers.put(topic, Set.copyOf(users.monitors()));
     return () -> {
       ifAuthorized(granted, "grant rights on topic " + topic);
-      admin.await(known, "make user " + login.user());
+      admin.await(known, "create user " + login.user());
     };
   }
 

@@ -115,7 +115,7 @@ public final class Topics implements AutoCloseable {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(KafkaAdmin.TIMEOUT_SECONDS);
     while (!exists(topic, wanted.partitions()) || !rights.areKnown(topic, wanted.users())) {
       if (System.nanoTime() > deadline) {
-        throw admin.failure("see topic " + topic, new TimeoutException("it does not appear"));
+        throw admin.failure("find topic " + topic, new TimeoutException("it does not appear"));
       }
       pause();
     }
@@ -162,7 +162,7 @@ public final class Topics implements AutoCloseable {
     for (int partition = 0; partition < partitions; partition++) {
       wanted.put(new TopicPartition(topic, partition), OffsetSpec.latest());
     }
-    return await(admin.client().listOffsets(wanted).all(), "see how long " + topic + " is")
+    return await(admin.client().listOffsets(wanted).all(), "determine the length of " + topic)
         .values()
         .stream()
         .mapToLong(end -> end.offset())
@@ -231,7 +231,7 @@ public final class Topics implements AutoCloseable {
       return false;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw admin.failure("see topic " + topic, e);
+      throw admin.failure("find topic " + topic, e);
     }
   }
 
