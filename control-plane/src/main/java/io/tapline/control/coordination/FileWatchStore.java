@@ -77,7 +77,7 @@ public final class FileWatchStore implements WatchStore, AutoCloseable {
     throw new IOException(file + ": another server keeps its watches there");
   }
 
-  /** Returns the epoch of the last server; -1 if there was none. */
+  /** Reads the file; returns the last server's epoch, or -1 if there is no file. */
   private long load() throws IOException {
     JsonNode json;
     try {

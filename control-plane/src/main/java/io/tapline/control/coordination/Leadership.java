@@ -69,7 +69,7 @@ public final class Leadership implements AutoCloseable {
    * @param session session timeout, after which leadership is lost
    * @param tls TLS files; none for a connection without TLS
    * @param creators subjects of the certificates that may create nodes next to {@code /tapline}
-   *     once this control plane leads; if empty, every client that ZooKeeper admits may create them
+   *     once this control plane leads; if empty, the ACL of the root node is left unchanged
    */
   public static Leadership connect(
       String servers, Duration session, TlsFiles tls, List<String> creators)
@@ -143,7 +143,7 @@ public final class Leadership implements AutoCloseable {
 
           @Override
           public void notLeader() {
-            // The caller may end the process immediately.
+            // Deletes the file with the key first: the caller may end the process immediately.
             tls.close();
             lost.complete(null);
           }
@@ -155,12 +155,12 @@ public final class Leadership implements AutoCloseable {
     }
   }
 
-  /** Returns a future that completes when this control plane leads. */
+  /** Returns a future that completes when this control plane becomes the leader. */
   public CompletableFuture<Void> led() {
     return led;
   }
 
-  /** Returns a future that completes when this control plane no longer leads. */
+  /** Returns a future that completes when this control plane loses the leadership. */
   public CompletableFuture<Void> lost() {
     return lost;
   }
@@ -212,7 +212,7 @@ public final class Leadership implements AutoCloseable {
     try {
       client.create().creatingParentsIfNeeded().forPath(path, new byte[0]);
     } catch (KeeperException.NodeExistsException e) {
-      // The node is already in the desired state.
+      // The node already exists.
     }
   }
 

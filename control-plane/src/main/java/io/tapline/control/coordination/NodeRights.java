@@ -29,8 +29,8 @@ final class NodeRights implements ACLProvider {
    * Creates the rights of a connection.
    *
    * @param certified true if the connection has a certificate
-   * @param creators subjects that may create nodes next to {@code /tapline}; if empty, every client
-   *     that ZooKeeper admits may create them
+   * @param creators subjects that may create nodes next to {@code /tapline}; if empty, the ACL of
+   *     the root node is left unchanged
    */
   NodeRights(boolean certified, List<String> creators) {
     this.own = certified ? Ids.CREATOR_ALL_ACL : Ids.OPEN_ACL_UNSAFE;
@@ -48,10 +48,10 @@ final class NodeRights implements ACLProvider {
   }
 
   /**
-   * Restricts access to nodes that other clients, or versions without this class, left open to
-   * other subjects.
+   * Restricts access to nodes that other clients, or versions that set no ACLs, left open to other
+   * subjects.
    *
-   * @param client client of the namespace
+   * @param client client in the namespace {@code /tapline}
    */
   void close(CuratorFramework client) throws Exception {
     if (own.equals(Ids.OPEN_ACL_UNSAFE)) {

@@ -37,7 +37,7 @@ public final class ZooKeeperStateStore implements StateStore {
   /**
    * Creates the store of a term.
    *
-   * @param fence version of the node with the term
+   * @param fence version of the term's node, which each write checks
    */
   ZooKeeperStateStore(CuratorFramework client, long term, int fence) {
     this.client = client;
@@ -129,7 +129,7 @@ public final class ZooKeeperStateStore implements StateStore {
     try {
       fenced(client.transactionOp().delete().forPath(path));
     } catch (KeeperException.NoNodeException e) {
-      // The record is already in the desired state.
+      // The node is already gone.
     } catch (Exception e) {
       throw fault(e);
     }
@@ -171,7 +171,7 @@ public final class ZooKeeperStateStore implements StateStore {
     }
   }
 
-  /** Returns the store of the hosts' watches. */
+  /** Returns a store of watches for the same term. */
   public WatchStore watchStore() {
     return new ZooKeeperWatchStore(this);
   }

@@ -50,7 +50,7 @@ final class ZooKeeperTls implements AutoCloseable {
     return identity != null;
   }
 
-  /** Returns the settings for a client of ZooKeeper. */
+  /** Returns the settings for a ZooKeeper client. */
   ZKClientConfig settings() {
     ZKClientConfig settings = new ZKClientConfig();
     if (isWanted()) {

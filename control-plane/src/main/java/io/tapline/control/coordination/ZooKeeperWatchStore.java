@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Stores watches in ZooKeeper for the control plane of one term, which fences its writes. */
+/** Stores watches in ZooKeeper for the control plane of one term; the term fences its writes. */
 final class ZooKeeperWatchStore implements WatchStore {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
@@ -87,7 +87,7 @@ final class ZooKeeperWatchStore implements WatchStore {
     }
   }
 
-  /** Removes new records of a call that ended before it had stored all of them. */
+  /** Removes the new records of a {@link #putAll} that ended before it had stored all of them. */
   private void removeUnfinished() throws IOException {
     if (store.has(UNFINISHED)) {
       removeAll(MAPPER.readValue(store.get(UNFINISHED), new TypeReference<List<String>>() {}));

@@ -33,11 +33,11 @@ public final class DiagnoseBenchmark implements AutoCloseable {
   public record Latency(int flows, double connectMs, double snapshotMs, double queryMs) {}
 
   /**
-   * Starts a node for each capture and waits for its packets.
+   * Starts a node for each capture and waits until it has stored packets.
    *
    * @param program tapline-multilog
    * @param traces output of {@code tapline-packets competing}
-   * @param max maximum number of traces
+   * @param max maximum number of captures
    */
   public DiagnoseBenchmark(Path program, Path traces, int max)
       throws IOException, InterruptedException {
@@ -94,9 +94,10 @@ public final class DiagnoseBenchmark implements AutoCloseable {
   }
 
   /**
-   * Measures the steps of a query on a link with flows to this many hosts.
+   * Measures the steps of a query for the flows over the link on this number of hosts, which
+   * receive one flow each.
    *
-   * @throws DrillException if a node does not answer, or the link does not have that many flows
+   * @throws DrillException if no node answers, or the query finds a different number of flows
    */
   public Latency measure(int flows, int times) throws DrillException {
     List<double[]> steps = new ArrayList<>();

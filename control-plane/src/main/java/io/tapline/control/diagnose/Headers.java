@@ -31,7 +31,7 @@ final class Headers {
     this.toNs = toNs;
   }
 
-  /** Returns queries at the same point in time over a different span. */
+  /** Returns queries at the same point in time, over the part of the span between these times. */
   Headers within(long beginNs, long endNs) {
     return new Headers(view, Math.max(beginNs, fromNs), toNs == 0 ? endNs : Math.min(endNs, toNs));
   }

@@ -19,7 +19,7 @@ final class LossDiagnosis {
   /** Maximum number of flows that are examined: those with the most retransmissions. */
   private static final int MAX_VICTIMS = 64;
 
-  /** Minimum share of the link's traffic at which traffic of higher priority is reported. */
+  /** Minimum share of the link's traffic for a flow of higher priority to count as the cause. */
   private static final double MIN_SHARE = 0.1;
 
   /**
@@ -166,8 +166,8 @@ final class LossDiagnosis {
   }
 
   /**
-   * Returns true if the flows that lose packets have lower priority than flows that rarely do and
-   * that have a relevant share of the traffic.
+   * Returns true if the flow with the most losses has lower priority than a flow that has far fewer
+   * losses and a relevant share of the traffic.
    */
   private static boolean yields(List<Contender> flows) {
     Contender top = flows.stream().max((a, b) -> Long.compare(a.losses(), b.losses())).orElse(null);

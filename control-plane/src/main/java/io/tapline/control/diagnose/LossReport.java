@@ -9,7 +9,7 @@ import java.util.Map;
  * @param nodes nodes whose headers were used
  * @param missing nodes that sent no headers, with the reason
  * @param incomplete true if more headers matched than one request reads
- * @param verdict a sentence for each finding
+ * @param verdict a sentence for each finding, or one that explains why there are none
  */
 public record LossReport(
     List<String> nodes,
@@ -41,9 +41,11 @@ public record LossReport(
       FlowKey flow, int priority, long segments, long retransmissions, Periodicity intervals) {}
 
   /**
-   * A flow that used the link at the same time.
+   * A flow that used the congested link at the same time or, without congestion, a flow with
+   * losses.
    *
-   * @param losses the flow's losses at this switch
+   * @param payloadBytes bytes that it sent over the congested link; 0 without congestion
+   * @param losses the flow's losses at this location
    */
   public record Contender(
       FlowKey flow, int priority, long segments, long payloadBytes, long losses) {}

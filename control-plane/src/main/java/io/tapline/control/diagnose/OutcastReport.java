@@ -9,7 +9,7 @@ import java.util.Map;
  * @param nodes nodes whose headers were used
  * @param missing nodes that sent no headers, with the reason
  * @param steps event-time windows, each with the totals at its end
- * @param flows flows, smallest first
+ * @param flows flows, in ascending order of segments
  * @param links links between switches, and the traffic that they carried to the host
  */
 public record OutcastReport(

@@ -19,7 +19,7 @@ public record PathReport(
     List<String> verdict) {
 
   /**
-   * A flow.
+   * A flow that violated the rule.
    *
    * @param packets its packets with telemetry
    * @param violating its packets that violated the rule

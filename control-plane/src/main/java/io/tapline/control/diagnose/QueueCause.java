@@ -45,7 +45,7 @@ final class QueueCause {
         .toList();
   }
 
-  /** Names the main culprits if they filled most of the queue. */
+  /** Returns a clause that names the main culprits, if they filled most of the queue. */
   private static String few(QueueReport.Burst burst) {
     List<QueueReport.Culprit> main = main(burst);
     double share = main.stream().mapToDouble(QueueReport.Culprit::share).sum();

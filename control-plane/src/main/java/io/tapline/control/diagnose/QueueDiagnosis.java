@@ -14,7 +14,7 @@ import java.util.TreeMap;
 /**
  * Determines which flows filled a queue, from the events of the parser {@code queue_burst}: one
  * event for each main culprit and victim of a burst. If several queries have measured a burst, the
- * one with the most victims is reported.
+ * measurement with the most victims is reported.
  */
 public final class QueueDiagnosis {
   /** Maximum number of bursts in a report; the earliest ones are dropped. */
@@ -79,7 +79,7 @@ public final class QueueDiagnosis {
     completeSinceNs = Math.max(completeSinceNs, timeNs);
   }
 
-  /** Returns the bursts so far. */
+  /** Returns a report on the bursts so far. */
   public QueueReport report() {
     List<QueueReport.Burst> allBursts = new ArrayList<>();
     for (Map<String, List<JsonNode>> same : bursts.values()) {

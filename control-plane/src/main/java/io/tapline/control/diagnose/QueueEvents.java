@@ -112,7 +112,10 @@ final class QueueEvents {
         + event.path(side + "_port").asInt();
   }
 
-  /** Returns the expression that selects the packets of a flow in its direction. */
+  /**
+   * Returns the filter for the packets of the event's flow, in the direction in which they were
+   * sent.
+   */
   private static String filter(JsonNode event) {
     String client = fromClient(event) ? "src" : "dst";
     String server = fromClient(event) ? "dst" : "src";

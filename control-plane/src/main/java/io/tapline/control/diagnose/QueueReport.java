@@ -71,11 +71,11 @@ public record QueueReport(
    * A flow that made others wait. Bytes are averages over the victims.
    *
    * @param share its share of the bytes that victims found in the queue
-   * @param directBytes its bytes that victims found in the queue
-   * @param indirectBytes its bytes that had left earlier in the burst
-   * @param originalBytes bytes by which it had raised the queue that victims found
-   * @param blamedNs sum of the waits of all packets while its packets were sent; 0 in reports of
-   *     monitors that do not measure it
+   * @param directBytes its bytes that left while a victim waited
+   * @param indirectBytes its bytes that left in the burst before a victim arrived
+   * @param originalBytes bytes that it contributed to the depth of the queue that a victim found
+   * @param blamedNs total wait of all packets, including its own, while one of its packets was
+   *     sent; 0 in reports of monitors that do not measure it
    */
   public record Culprit(
       String source,

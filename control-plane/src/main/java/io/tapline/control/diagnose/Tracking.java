@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The monitoring of Confluo's Figure 2: each node tracks the progress of each sender and the
- * segments behind it, and raises an alert if there are too many such segments.
+ * The monitoring of Confluo's Figure 2: each node tracks the highest sequence number of each flow
+ * and the segments below it, and raises an alert if there are too many such segments.
  */
 public final class Tracking {
   private static final String FILTER = Headers.DATA + " && seq < SEQ";

@@ -72,7 +72,7 @@ final class QueryResultsCommand implements Callable<Integer> {
     }
   }
 
-  /** Groups rows into windows: consecutive rows with the same bounds. */
+  /** Groups consecutive rows with the same bounds into windows, and prints these. */
   private static final class Windows {
     private final int processor;
     private final WindowPrinter printer;

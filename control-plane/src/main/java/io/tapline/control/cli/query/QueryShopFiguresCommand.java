@@ -23,7 +23,7 @@ import picocli.CommandLine.Option;
     description =
         "Writes Figures 9 to 11 of NetAlytics (Middleware'16, 7.1) from two queries over the web shop of testbed/three_tier.")
 final class QueryShopFiguresCommand implements Callable<Integer> {
-  /** Maximum number of rows; the shop has only seven pairs of connected hosts. */
+  /** Maximum number of rows to fetch; the shop has only seven pairs of connected hosts. */
   private static final int MAX_ROWS = 100;
 
   @Option(
@@ -85,8 +85,8 @@ final class QueryShopFiguresCommand implements Callable<Integer> {
   }
 
   /**
-   * Returns the rows of the last window: a query with a single window writes it repeatedly, and the
-   * last snapshot is complete.
+   * Returns the rows of the last window. A query without windows writes snapshots with ever later
+   * ends, of which the last is complete.
    */
   static JsonNode ofLastWindow(JsonNode rows) {
     ArrayNode last = ApiClient.MAPPER.createArrayNode();

@@ -133,8 +133,8 @@ public final class ReplicateCommand implements Callable<Integer> {
   }
 
   /**
-   * Waits for the query's end. While no windows arrive, because there are no requests, updates the
-   * replicas without counts.
+   * Waits until the query ends or the user stops the command. While no windows arrive, because
+   * there are no requests, updates the replicas without counts.
    */
   private static void await(
       CompletableFuture<Void> end, ReplicaManager manager, AtomicLong heardNs, long quietNs)

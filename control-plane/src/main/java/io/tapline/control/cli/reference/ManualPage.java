@@ -7,7 +7,10 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.UsageMessageSpec;
 import picocli.codegen.docgen.manpage.ManPageGenerator;
 
-/** The manual page of one command as AsciiDoc: picocli's text, and the footer of its help. */
+/**
+ * One command's manual page in AsciiDoc: picocli's page, plus the footer of the command's help and
+ * cross-references.
+ */
 final class ManualPage {
   /** Line width at which nothing is wrapped; the viewer wraps lines. */
   private static final int COLUMNS = 10_000;
@@ -19,7 +22,7 @@ final class ManualPage {
   private ManualPage() {}
 
   /**
-   * Returns a page. Changes the layout of the command's help: the command can't be used for
+   * Returns a page. Changes the command's help settings, so the command must not be used for
    * anything else afterwards.
    */
   static String of(CommandSpec command, String version) {
@@ -49,7 +52,7 @@ final class ManualPage {
     }
   }
 
-  /** Appends notes. Lines that begin with a space are examples and are kept unchanged. */
+  /** Appends notes. Lines that begin with a space are examples, which become literal blocks. */
   private void notes(List<String> lines) {
     if (lines.isEmpty()) {
       return;

@@ -28,7 +28,7 @@ record NativeSettings(
   /**
    * One flag.
    *
-   * @param value the flag's value; empty for a switch
+   * @param value placeholder of the flag's value, such as FILE; empty for a switch
    * @param defaultText empty if the flag has no default
    */
   record Setting(String flag, String value, String defaultText, String meaning) {
@@ -51,7 +51,7 @@ record NativeSettings(
   private static final Pattern FLAG =
       Pattern.compile("  (--[a-z0-9-]+)(?: (\\S+))? +(.*?)(?: ?\\[([^\\]]*)])?");
 
-  /** Runs the program, which must be built. */
+  /** Parses the help of a program, which must be built. */
   static NativeSettings of(Path program) throws IOException {
     Process process =
         new ProcessBuilder(program.toString(), "--help")

@@ -9,11 +9,11 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * The line under a table that describes its input: packets captured, sampled and lost (by reason),
- * and tuples that were late or ignored.
+ * The line under a table that states how complete the table's input is: packets captured, sampled
+ * and lost (by reason), and tuples that were late or not counted.
  */
 public final class Completeness {
-  /** Reasons that follow from the query: packets skipped on request, which are not lost. */
+  /** Reasons for which the query itself skips packets; these do not count as lost. */
   private static final List<String> INTENDED = List.of("unsampled", "limit");
 
   private Completeness() {}

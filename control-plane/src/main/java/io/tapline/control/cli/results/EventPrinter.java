@@ -84,7 +84,7 @@ public final class EventPrinter {
     return port == 0 ? address : address + " port " + port;
   }
 
-  /** Prints the number of omitted events. */
+  /** Prints the number of omitted events, if any. */
   public void end() {
     if (more > 0) {
       console.line("… and " + more + " more events within a second");

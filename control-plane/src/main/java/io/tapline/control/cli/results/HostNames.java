@@ -39,7 +39,7 @@ public final class HostNames {
     return prefix.endsWith(prefix.contains(":") ? "/128" : "/32");
   }
 
-  /** Keeps the most specific name: a host's own name rather than that of its group. */
+  /** Keeps the most specific name: a host's own name rather than its group's. */
   private void keep(String prefix, String name, int size) {
     String address = prefix.substring(0, prefix.indexOf('/'));
     if (size < sizes.getOrDefault(address, Integer.MAX_VALUE)) {

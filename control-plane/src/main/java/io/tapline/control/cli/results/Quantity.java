@@ -11,7 +11,7 @@ import java.util.Locale;
  * (powers of 1000).
  *
  * @param unit unit in a column's header; empty for plain numbers
- * @param divisor factor from the tuples' unit to this one
+ * @param divisor number of the tuples' units in one of this unit, such as 1e6 for ns in a ms
  */
 record Quantity(String unit, double divisor) {
   private static final List<Quantity> DURATIONS =
@@ -19,12 +19,12 @@ record Quantity(String unit, double divisor) {
   private static final List<Quantity> BYTES =
       List.of(new Quantity("GB", 1e9), new Quantity("MB", 1e6), new Quantity("kB", 1e3));
 
-  /** Minimum of the largest number, in a unit of bytes, for the unit to be used. */
+  /** Minimum of the largest number, in kB, MB or GB, for that unit to be used. */
   private static final double ENOUGH = 10;
 
   /**
-   * Minimum of the largest number for the unit s, which is used only for long times: people compare
-   * response times in ms.
+   * Minimum of the largest number, in seconds, for the unit s to be used. It is high because people
+   * compare response times in ms.
    */
   private static final double ENOUGH_SECONDS = 100;
 
@@ -56,7 +56,7 @@ record Quantity(String unit, double divisor) {
     return largestNs >= milliseconds.divisor() ? milliseconds : DURATIONS.get(2);
   }
 
-  /** Returns a header with the unit, unless the name contains it. */
+  /** Returns a column header: the name and the unit, unless the name ends with the unit. */
   String header(String name) {
     if (unit.isEmpty() || name.endsWith(unit)) {
       return name;

@@ -20,13 +20,13 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
- * Prints windows as tables for people: numbers in a suitable unit, the window's time span in UTC,
+ * Formats windows as tables for people: numbers in a suitable unit, the window's time span in UTC,
  * and the completeness of the rows.
  */
 public final class ResultTables {
   private static final String INDENT = "  ";
 
-  /** A detail without a unit, since it is not a value. */
+  /** The detail that is a number of values, and therefore has no unit. */
   private static final String COUNT = "count";
 
   private static final List<String> ALERT = List.of("alert", "severity", "since");
@@ -167,9 +167,7 @@ public final class ResultTables {
         .toList();
   }
 
-  /**
-   * Returns the names of the counts that are above 0 in any row; tuples without a value are rare.
-   */
+  /** Returns the names of the extra counts that are above 0 in any row; most tables have none. */
   private static List<String> extras(WindowResult window) {
     return EXTRA_FIELDS.stream()
         .filter(name -> rows(window).anyMatch(row -> row.path(name).asDouble() > 0))

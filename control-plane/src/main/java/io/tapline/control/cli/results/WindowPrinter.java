@@ -40,7 +40,7 @@ public final class WindowPrinter {
     printed = true;
   }
 
-  /** Prints the retained snapshots, or the usual reason if no window was printed. */
+  /** Prints the retained snapshots, or the likely reason if there are no results. */
   public void end() {
     end(
         tables.areOfTriggers()
@@ -48,7 +48,7 @@ public final class WindowPrinter {
             : "no packet matched the query, or none contained data for its parsers");
   }
 
-  /** Prints the retained snapshots, or the reason if no window was printed. */
+  /** Prints the retained snapshots, or this reason if there are no results. */
   public void end(String reason) {
     snapshots.values().forEach(this::printNow);
     snapshots.clear();

@@ -108,7 +108,7 @@ public final class DemoCommand implements Callable<Integer> {
 
   private void write(List<WindowResult> times, List<WindowResult> bytes, HostNames names) {
     if (times.isEmpty() || bytes.isEmpty()) {
-      return; // The message about the first query covers both.
+      return; // If the capture is damaged, conclude() reports it.
     }
     Map<String, String> files =
         new ShopFigures(names::of)

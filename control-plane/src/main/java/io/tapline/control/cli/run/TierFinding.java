@@ -16,7 +16,7 @@ import java.util.Optional;
  * longer, reports that server and how its outgoing connections differ.
  */
 final class TierFinding {
-  /** Minimum ratio of replicas' times that counts as a difference. */
+  /** Minimum ratio of two replicas' times or connection counts that is a notable difference. */
   private static final double NOTABLE_RATIO = 1.5;
 
   private static final double NS_PER_MS = 1e6;
@@ -53,8 +53,8 @@ final class TierFinding {
   }
 
   /**
-   * Returns the largest ratio of the mean times from the same caller to servers that should behave
-   * the same.
+   * Returns the two replicas whose mean connection times from the same host differ most; empty if
+   * none differ notably.
    */
   private Optional<TierContrast> slowest() {
     List<TierContrast> contrasts = new ArrayList<>();
@@ -98,7 +98,10 @@ final class TierFinding {
         .orElse(first);
   }
 
-  /** Returns the server to which the slow server connects much more often than its replica does. */
+  /**
+   * Returns the server to which the slow server connects much more often than its replica does;
+   * empty if there is none.
+   */
   private Optional<TierContrast> busiest(String slow, String fast) {
     List<TierContrast> contrasts = new ArrayList<>();
     for (Tier tier : tiers) {

@@ -78,7 +78,7 @@ public final class ControllerCommand implements Callable<Integer> {
     this.console = console;
   }
 
-  /** Reads the switches of an inventory file; returns an empty map without one. */
+  /** Reads the switches of an inventory's network; returns an empty map if there is no network. */
   static NetworkMap map(Path file) {
     Inventory inventory = Installation.inventory(file);
     Optional<Network> network = Installation.network(file, inventory);

@@ -25,7 +25,7 @@ final class PacketOptions {
 
   @Mixin private TapOptions taps;
 
-  /** The kinds of sources, which exclude each other. */
+  /** Mutually exclusive kinds of sources. */
   static final class Kind {
     @Option(
         names = "--interface",
@@ -65,7 +65,7 @@ final class PacketOptions {
     Captures.check(installation, kind.files, taps(), console);
   }
 
-  /** Returns the address at which agents of other hosts are accepted. */
+  /** Returns the address at which agents on other hosts are accepted; empty if they are not. */
   Optional<String> agents() {
     return Optional.ofNullable(kind.agents);
   }
@@ -83,7 +83,7 @@ final class PacketOptions {
     return taps.taps();
   }
 
-  /** Returns true if agents of this host capture on its interfaces. */
+  /** Returns true if agents on this host capture on its interfaces. */
   boolean isLocal() {
     return networkInterface().isPresent() || taps().stream().anyMatch(tap -> !tap.file());
   }

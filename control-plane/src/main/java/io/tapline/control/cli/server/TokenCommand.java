@@ -206,7 +206,8 @@ public final class TokenCommand implements Callable<Integer> {
   }
 
   /**
-   * Returns the tokens; none if the file has errors, which are reported when the result is checked.
+   * Returns the tokens; none if the file has errors, which are reported when the new text is
+   * checked.
    */
   private static List<Token> existingTokens(String text) {
     try {

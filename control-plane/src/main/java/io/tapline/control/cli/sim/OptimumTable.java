@@ -32,7 +32,7 @@ final class OptimumTable {
             ownPlaced.processes());
   }
 
-  /** Returns a summary for people. */
+  /** Returns a table that summarizes the instances. */
   static String of(List<Instance> instances) {
     TextTable table =
         TextTable.ofText(

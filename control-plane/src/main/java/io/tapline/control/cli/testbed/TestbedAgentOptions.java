@@ -60,7 +60,10 @@ final class TestbedAgentOptions {
           "Length of the queues of those ports, in microseconds of their rate; never shorter than 8 kB. Default: ${DEFAULT-VALUE}.")
   private int mirrorQueueUs = Collector.QUEUE_US;
 
-  /** Returns the plan with the collector; throws a usage error if there can't be one. */
+  /**
+   * Returns the plan, with a collector if the user wants one; throws a usage error if the plan
+   * can't have it, or if the options for its ports are given without it.
+   */
   FatTreePlan withCollector(FatTreePlan plan) {
     if (!collector) {
       if (mirrorMbit != 0 || mirrorQueueUs != Collector.QUEUE_US) {
@@ -75,7 +78,10 @@ final class TestbedAgentOptions {
     }
   }
 
-  /** Throws a usage error if a fat tree lacks these hosts. */
+  /**
+   * Returns the agents to run in a fat tree; throws a usage error if the tree lacks one of their
+   * hosts.
+   */
   Agents in(FatTreePlan plan) {
     if (hosts.isEmpty() && !collector) {
       return Agents.none();
