@@ -26,7 +26,7 @@ public final class AlertBenchmark implements AutoCloseable {
   private final NodeClient node;
   private final Queue<Double> micros = new ConcurrentLinkedQueue<>();
 
-  /** Starts a node, after a first one has warmed up this program. */
+  /** Starts a node, after warming up this program with another one. */
   public AlertBenchmark(Path program, Path capture) throws IOException, InterruptedException {
     nodes = new NodeProcesses(program);
     nodes.start(List.of(), "--pcap", capture.toString());
@@ -37,7 +37,10 @@ public final class AlertBenchmark implements AutoCloseable {
     node = new NodeClient(nodes.addresses().get(1), NodeAccess.LOCAL);
   }
 
-  /** Returns the latencies of the alerts within this time, in microseconds and ascending order. */
+  /**
+   * Returns the latencies of the alerts that arrive within this time, in microseconds and ascending
+   * order.
+   */
   public double[] measure(Duration duration) throws InterruptedException {
     define(node);
     node.attach(

@@ -185,8 +185,8 @@ final class CombinedWatches {
   }
 
   /**
-   * Returns true for the first window of an event: windows that end less than one window length
-   * from an alerting one belong to the same event.
+   * Returns true if a window is the first of an event, and remembers it. Windows that end less than
+   * one window length from an alerting one belong to the same event.
    */
   private synchronized boolean isNew(WatchSpec spec, Window window) {
     Group group = new Group(window.watch(), window.group());
@@ -198,7 +198,10 @@ final class CombinedWatches {
     return true;
   }
 
-  /** Returns the number of reports that were skipped because there were too many at once. */
+  /**
+   * Returns the number of reports for a watch that were skipped because there were too many at
+   * once.
+   */
   synchronized long leftOut(String watch) {
     return leftOut.getOrDefault(watch, 0L);
   }

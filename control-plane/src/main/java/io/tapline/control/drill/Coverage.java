@@ -29,7 +29,7 @@ public record Coverage(long incarnation, long sinceNs, long notEvaluatedNs, List
     gaps = List.copyOf(gaps);
   }
 
-  /** Returns the coverage of a watch that a node begins to evaluate without delay. */
+  /** Returns the coverage of a watch that a node begins to evaluate now, without a gap. */
   public static Coverage since(long incarnation, long nowNs) {
     return new Coverage(incarnation, nowNs, 0, List.of());
   }

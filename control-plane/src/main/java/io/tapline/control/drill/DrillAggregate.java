@@ -13,13 +13,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * An aggregate over the headers of several nodes: the partial numbers that each node is asked for,
- * and how they are merged.
+ * An aggregate over the headers of several nodes: the partials that each node is asked for, and how
+ * they are merged.
  *
  * @param function COUNT, SUM, AVG, MIN, MAX, STDEV, DISTINCT or QUANTILE
- * @param field aggregated field; empty for COUNT
+ * @param field aggregated field; may be empty for COUNT
  * @param quantile argument of QUANTILE: 0 to 1
- * @param groupBy fields, at most four
+ * @param groupBy fields to group by, at most four
  */
 public record DrillAggregate(String function, String field, double quantile, List<String> groupBy) {
   private static final Pattern TEXT =
@@ -96,7 +96,7 @@ public record DrillAggregate(String function, String field, double quantile, Lis
     return parts;
   }
 
-  /** Numbers by group, one for each partial; null if there is none yet. */
+  /** Merges the partials of nodes, by group. A number is null until a node has sent it. */
   static final class Sums {
     private final DrillAggregate aggregate;
     private final Map<List<String>, Double[]> byGroup = new LinkedHashMap<>();

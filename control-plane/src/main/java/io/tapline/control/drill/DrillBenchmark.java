@@ -79,8 +79,8 @@ public final class DrillBenchmark implements AutoCloseable {
   }
 
   /**
-   * Measures a round trip to one node, a snapshot of all nodes, and a query for one flow on such a
-   * snapshot.
+   * Measures a snapshot of one node, a snapshot of all nodes, and a query for one flow, including
+   * the snapshot of all nodes that it takes.
    */
   public List<Latencies> measure(int times)
       throws DrillException, IOException, InterruptedException {

@@ -4,13 +4,13 @@ import io.tapline.compiler.access.Scope;
 import java.util.List;
 
 /**
- * A query over the headers of the hosts.
+ * A query over the hosts' headers.
  *
  * @param filter selects headers
  * @param fromNs earliest time, since the epoch
  * @param toNs latest time; 0 for none
- * @param limit maximum number of rows, groups, or packets in a capture file, in total; 0 for
- *     {@link #MAX_ROWS} rows, and for all groups and packets
+ * @param limit maximum number of rows, groups, or packets in a capture file, in total; 0 for {@link
+ *     #MAX_ROWS} rows, and for all groups and packets
  * @param nodes names of the nodes to ask; empty for all
  * @param stored name of a filter that the nodes store, which {@code filter} narrows; empty for none
  */

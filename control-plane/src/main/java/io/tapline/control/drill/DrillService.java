@@ -62,8 +62,8 @@ public final class DrillService implements AutoCloseable {
   /**
    * Creates a service that can also connect to nodes of other hosts.
    *
-   * @throws IllegalArgumentException if two nodes have the same name, or access to one is not
-   *     allowed
+   * @throws IllegalArgumentException if two nodes have the same name, or access to one of them is
+   *     not allowed
    */
   public DrillService(
       List<NodeAddress> addresses, Function<String, List<String>> addressesOf, NodeAccess access) {
@@ -83,8 +83,8 @@ public final class DrillService implements AutoCloseable {
   }
 
   /**
-   * Returns a service that leaves the nodes' watches to another service until its own watches
-   * {@code lead}.
+   * Returns a service that leaves the nodes' watches to another service until {@link
+   * WatchService#lead} is called.
    *
    * @param tokens tokens of the watches' owners; empty if the owners need none
    */
@@ -119,7 +119,7 @@ public final class DrillService implements AutoCloseable {
     nodes.forget(name);
   }
 
-  /** Returns the watches of the nodes. */
+  /** Returns the service for the nodes' watches. */
   public WatchService watches() {
     return watches;
   }
@@ -159,7 +159,7 @@ public final class DrillService implements AutoCloseable {
    * @param truncated true if there are more than the limit
    * @param queried nodes that the headers come from
    * @param missing nodes whose headers are missing or incomplete, with the reason
-   * @param leftOut nodes that can't have seen any, and why
+   * @param leftOut nodes that were not asked since they can't have seen such packets, and why
    */
   public record Headers(
       List<ObjectNode> rows,
@@ -213,7 +213,7 @@ public final class DrillService implements AutoCloseable {
    *     limit
    * @param queried nodes whose headers were used
    * @param missing nodes that sent none, and why
-   * @param leftOut nodes that can't have seen any, and why
+   * @param leftOut nodes that were not asked since they can't have seen such packets, and why
    */
   public record Numbers(
       List<Map.Entry<List<String>, Double>> groups,
@@ -318,12 +318,12 @@ public final class DrillService implements AutoCloseable {
       return DrillService.this.numbers(snapshot, request, aggregate);
     }
 
-    /** Returns the nodes that take part. */
+    /** Returns the nodes of the snapshot. */
     public List<String> nodes() {
       return names(snapshot);
     }
 
-    /** Returns the nodes that do not take part, and why. */
+    /** Returns the nodes that are missing in the snapshot, and why. */
     public Map<String, String> missing() {
       return snapshot.missing();
     }

@@ -11,8 +11,8 @@ import java.util.TreeMap;
  *
  * @param node name of the node
  * @param evaluates true if the node is connected and evaluates the watch now
- * @param knownToNs otherwise, the time since which it is unknown whether the node evaluates the
- *     watch
+ * @param knownToNs if {@code evaluates} is false, the time since which it is unknown whether the
+ *     node evaluates the watch
  * @param coverage evaluation so far; null if the node never began
  * @param missedAlerts alerts of the node that this server never received
  */

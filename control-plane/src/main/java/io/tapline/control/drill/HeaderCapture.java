@@ -9,8 +9,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A capture of TCP headers for benchmarks: packets of interleaved flows, each flow with its own
- * address and port and with {@link #PACKETS_PER_FLOW} packets spread over the whole capture.
+ * A capture of TCP headers for benchmarks: packets of interleaved flows, each flow with a distinct
+ * pair of source address and port and with {@link #PACKETS_PER_FLOW} packets spread over the whole
+ * capture.
  */
 final class HeaderCapture {
   static final int PACKETS_PER_FLOW = 16;

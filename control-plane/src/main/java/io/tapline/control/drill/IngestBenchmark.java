@@ -77,15 +77,17 @@ public final class IngestBenchmark implements AutoCloseable {
   /**
    * The results of one round without and one with snapshots.
    *
-   * @param without rows per second by the writer's clock, without snapshots
-   * @param with rows per second by the writer's clock, with snapshots
-   * @param perCpuWithout rows per second of the writer's CPU time, which is unaffected by other
-   *     programs
+   * @param without rows per second of elapsed time, without snapshots
+   * @param with rows per second of elapsed time, with snapshots
+   * @param perCpuWithout rows per second of the writer's CPU time, which other programs do not
+   *     affect, without snapshots
+   * @param perCpuWith rows per second of the writer's CPU time, with snapshots
+   * @param snapshots number of snapshots in the round with snapshots
    */
   public record Round(
       double without, double with, double perCpuWithout, double perCpuWith, int snapshots) {}
 
-  /** Runs this number of rounds. */
+  /** Runs this number of pairs of rounds, the second of each with snapshots at this interval. */
   public List<Round> measure(int rounds, Duration every)
       throws DrillException, IOException, InterruptedException {
     List<Round> measuredRounds = new ArrayList<>();

@@ -5,8 +5,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The MultiLog nodes that hosts' agents report: each is known, and considered alive, until its
- * lease ends.
+ * The MultiLog nodes that hosts' agents report. A node is queried until the lease of its agent
+ * ends; it is then reported as missing until the agent returns or is forgotten.
  */
 public final class LeasedNodes implements LeaseListener {
   private static final Logger LOG = LoggerFactory.getLogger(LeasedNodes.class);
