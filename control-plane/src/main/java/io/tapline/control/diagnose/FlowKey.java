@@ -30,7 +30,7 @@ public record FlowKey(String srcIp, int srcPort, String dstIp, int dstPort) {
         row.path("dst_port").asInt());
   }
 
-  /** Returns the expression that selects the flow. */
+  /** Returns the filter for the flow's packets. */
   String filter() {
     return "src_ip == %s && src_port == %d && dst_ip == %s && dst_port == %d"
         .formatted(srcIp, srcPort, dstIp, dstPort);

@@ -9,7 +9,8 @@ import java.util.Set;
 
 /**
  * Finds switches that may have lost packets without a queue. All victims traversed such a switch,
- * and too few other flows traversed it without loss to exclude it.
+ * and too few other flows traversed it without loss to exclude it. If this excludes every switch,
+ * all switches that the victims share are suspects.
  */
 final class Suspects {
   /**

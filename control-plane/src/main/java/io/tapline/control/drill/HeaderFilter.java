@@ -34,7 +34,7 @@ public record HeaderFilter(String text, Optional<ConditionTree> condition, Scope
   /**
    * Parses a filter.
    *
-   * @param fields fields of headers
+   * @param fields fields of headers; if empty, the nodes parse an unrestricted caller's filter
    * @param aggregates returns true for the aggregates that a filter of a restricted caller may
    *     name: others cover headers beyond its scope, and a comparison would reveal their values
    * @throws ConditionSyntaxException if the filter is invalid or not allowed
