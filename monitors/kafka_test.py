@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests tapline-monitor with a real Kafka broker that stops answering for a while. Skipped without the broker's
+"""Tests tapline-monitor with a real Kafka broker, which also pauses or requires a login. Skipped without the broker's
 jars."""
 import json
 import os
@@ -123,7 +123,7 @@ class KafkaTest(unittest.TestCase):
 
 
 class KafkaLoginTest(unittest.TestCase):
-    """A broker that authenticates and authorizes monitors."""
+    """Tests a broker that authenticates and authorizes monitors."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Tests tapline-monitor on a real (virtual) link: two network namespaces and a veth pair. Needs root; skipped
-otherwise."""
+"""Tests tapline-monitor on a live link, a veth pair between two network namespaces. Needs root; skipped otherwise."""
 import contextlib
 import ctypes
 import json
@@ -44,7 +43,7 @@ class LiveTest(unittest.TestCase):
             cls.tearDownClass()
             raise unittest.SkipTest(f"no network namespaces here: {error}") from error
         for namespace, device in ((SENDER, "va"), (MONITORED, "vb")):
-            # Excludes packets that the test does not send.
+            # Prevents IPv6 packets that the test does not send.
             subprocess.run(inside(namespace, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1"), check=False)
             ip("-n", namespace, "link", "set", device, "arp", "off", "up")
 
@@ -316,7 +315,7 @@ class LiveTest(unittest.TestCase):
         self.assertEqual(code, 0, monitor.events)
         counts = monitor.event("end")["accounting"]["queries"]["q"]
         self.assertEqual(counts["packets_out"], 10)
-        # Packets refused before the second grant count as lost; after the last packet, the query ends.
+        # Packets refused before the second grant count as lost. Packets refused after it arrived after the query's end.
         self.assertGreater(counts["dropped"]["packets"]["no_credit"], 50)
         self.assertEqual(counts["packets_in"], counts["packets_out"] + sum(counts["dropped"]["packets"].values()))
 

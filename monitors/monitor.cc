@@ -134,8 +134,8 @@ class Monitor {
     };
     auto made = make_parsers(parsers);
     for (auto& parser : made) parser->set_taps(parser->schema().queues ? taps_.names() : taps_.configured_names());
-    // The statistics describe the whole process, so only one unit reports them.
     for (auto& parser : made) parser->set_routes(&routes_);
+    // The statistics describe the whole process, so only one unit reports them.
     for (auto& parser : made) parser->set_statistics(units_.empty() ? &statistics_ : nullptr);
     units_.push_back(std::make_unique<ParserUnit>(
         queries_.specs, std::move(made), engine_options_of(config_, sharing, page), !live_, make_output, page));
@@ -169,7 +169,7 @@ class Monitor {
     lanes_.push_back(std::make_unique<Lane>(options, queries_.specs, source, stage, accounts, &credits_, stop_));
   }
 
-  // Restores the previous state of LIMIT Np.
+  // Sets the initial credits of LIMIT Np. After a restart, they continue from the previous state.
   void reset_credits(uint32_t place) {
     const QuerySpec& spec = queries_.specs[place];
     uint64_t granted = spec.limit_packets.value_or(0), taken = spec.limit_spent;
@@ -224,7 +224,7 @@ class Monitor {
     return {};
   }
 
-  // Runs the first lane on this thread. Returns the first failure.
+  // Runs all lanes, the first one on this thread. Returns the first failure.
   Status run_lanes() {
     std::vector<const LaneProgress*> progress;
     for (const auto& lane : lanes_) progress.push_back(&lane->progress());

@@ -16,8 +16,8 @@ EventBell::EventBell() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
 EventBell::~EventBell() { close(fd_); }
 
 void EventBell::ring() {
-  // Orders the event's publication before the read of armed_: either the sleeping thread sees the event, or this thread
-  // sees that the bell is armed.
+  // Orders the event's publication before the read of armed_: either the control thread sees the event before it
+  // sleeps, or this thread sees that the bell is armed.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!armed_.load(std::memory_order_relaxed) || !armed_.exchange(false, std::memory_order_acq_rel)) return;
   const uint64_t one = 1;

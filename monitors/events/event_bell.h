@@ -13,12 +13,12 @@ class EventBell {
   EventBell(const EventBell&) = delete;
   EventBell& operator=(const EventBell&) = delete;
 
-  // May be called from any thread; never blocks. Costs an atomic exchange, and a system call only if the other thread
-  // sleeps.
+  // May be called from any thread; never blocks. Costs a memory fence and, if the bell is armed, an atomic exchange and
+  // a system call.
   void ring();
 
-  // Returns the sleeping thread's descriptor, which becomes readable once the bell is rung after arm(). The thread
-  // looks for work between arm() and poll(), and calls disarm() afterwards.
+  // Returns the descriptor to poll, which becomes readable once the bell is rung after arm(). The control thread must
+  // look for work between arm() and poll(), and call disarm() after poll().
   int fd() const { return fd_; }
   void arm() { armed_.store(true, std::memory_order_seq_cst); }
   void disarm();

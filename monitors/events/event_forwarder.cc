@@ -8,7 +8,8 @@
 namespace tapline {
 namespace {
 
-// A message on the agent's socket is at most 192 KiB; the last event of a batch may be a long one.
+// Size at which a batch is sent. It is well below the 192 KiB that a message on the agent's socket may have, since the
+// last event may be long.
 constexpr size_t kBatchBytes = 48 << 10;
 constexpr int kEventsPerRing = 4096;
 

@@ -16,7 +16,7 @@
 
 namespace tapline {
 
-// A parsing thread's ring, and the parsers to which its parser numbers refer.
+// A parsing thread's ring, and the schemas of its parsers, indexed by the parser numbers in its events.
 struct EventSource {
   EventRing* ring = nullptr;
   std::vector<const Schema*> schemas = {};
@@ -24,19 +24,19 @@ struct EventSource {
 
 class EventForwarder {
  public:
-  // Takes a batch; returns false if there is no room for it and its events are lost.
+  // Sends a batch. Returns false if there is no room for it; its events are then lost.
   using Send = std::function<bool(const v1::EventBatch& batch)>;
 
-  // `sources` and the query slots must outlive this object. `monitor` is the name in the batches of queries that run
-  // without a plan.
+  // The rings and schemas of `sources`, and the query slots, must outlive this object. `monitor` is the name of this
+  // process, for batches of queries that name no monitor (QuerySpec::monitor).
   EventForwarder(std::vector<EventSource> sources, std::span<const QuerySpec> queries, std::string monitor,
                  uint64_t incarnation, Send send);
 
   // Forwards waiting events, up to a bound that keeps the caller responsive, and reports lost ones. Returns true if
   // there may be more.
   bool forward();
-  // Forwards a query's remaining events and their total number. Its slot may then be reused. REQUIRES: the query's
-  // lanes are done.
+  // Forwards a query's remaining events in a last batch, which is omitted if the query never had an event. The slot may
+  // then be reused. REQUIRES: all lanes are done with the query.
   void end_query(uint32_t query);
 
  private:

@@ -28,7 +28,7 @@ class EventForwarderTest : public testing::Test {
     const Value values[] = {Value::u64(number), Value::absent(FieldType::kString)};
     ring->push(query, 0, header, values);
   }
-  // Returns the numbers of a query's events, and expects each one to equal its position in the stream.
+  // Returns the field `number` of each of the query's events, in the order of the batches.
   std::vector<uint64_t> numbers_of(const std::string& query) const {
     std::vector<uint64_t> numbers;
     for (const v1::EventBatch& batch : batches_) {

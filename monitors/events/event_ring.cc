@@ -10,7 +10,7 @@ namespace tapline {
 namespace {
 
 constexpr size_t kAlignment = 8;
-// First word of the skipped part at the end of the ring, which contains no record.
+// Marks the first word of the skipped part at the end of the ring. The other bits are the length of that part.
 constexpr uint64_t kFiller = uint64_t{1} << 63;
 
 size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
@@ -72,7 +72,7 @@ EventRing::EventRing(size_t bytes, EventBell* bell)
   if (!std::has_single_bit(bytes) || bytes < 8 * sizeof(Record)) throw std::invalid_argument("size of an event ring");
 }
 
-// Returns room for one record, or null if there is none.
+// Returns room for one record, or null if there is none or the record is too long.
 uint8_t* EventRing::reserve(size_t bytes) {
   if (bytes > bytes_ / 8) return nullptr;
   const uint64_t tail = tail_.load(std::memory_order_relaxed);

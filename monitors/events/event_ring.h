@@ -30,10 +30,10 @@ class EventRing {
   static constexpr size_t kQueries = 64;
   static constexpr size_t kMaxValues = 64;
 
-  // `bytes` is a power of two. A record can take at most an eighth of it. `bell` must outlive the ring.
+  // `bytes` must be a power of two. A record can take at most an eighth of it. `bell` must outlive the ring.
   EventRing(size_t bytes, EventBell* bell);
 
-  // Parsing thread: adds an event of a query, with the same values as in the query's stream.
+  // Parsing thread: adds a query's event. `values` must equal those in the query's stream.
   void push(uint32_t query, uint32_t parser, const TupleHeader& header, std::span<const Value> values);
 
   // Control thread: reads the oldest event. Returns false if there is none.

@@ -67,7 +67,7 @@ TEST(EventRing, EventsWithoutRoomAreCountedForTheirQuery) {
   EXPECT_EQ(ring.lost(4), 1u);
 }
 
-// Records have all sizes, so that the ring wraps at every offset.
+// Records have random sizes, so that the ring wraps at many offsets.
 TEST(EventRing, TwoThreads) {
   EventBell bell;
   EventRing ring(kBytes, &bell);

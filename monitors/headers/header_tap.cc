@@ -59,8 +59,8 @@ class HeaderTap::TappedSource final : public PacketSource {
   std::optional<int64_t> idle_time_ns() const override { return source_->idle_time_ns(); }
   std::optional<double> fraction() const override { return source_->fraction(); }
 
-  // Sets the capture that the lane uses from its next burst. Called on the tap's thread. If `capture` is null, waits
-  // until the lane no longer uses the previous one.
+  // Sets the capture that the lane uses, starting with its next burst. If `capture` is null, waits until the lane no
+  // longer uses the previous one, so it must not be called on the lane's thread.
   void want(multilog::HeaderCapture* capture) {
     wanted_.store(capture);
     if (capture != nullptr) return;

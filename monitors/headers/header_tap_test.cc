@@ -76,7 +76,7 @@ class HeaderTapTest : public ::testing::Test {
     std::array<RawPacket, kBurstPackets> burst;
     return sources_[lane]->poll(burst).packets;
   }
-  // Returns true if the tap gives a warning within this time, during which `lane` polls.
+  // Returns true if the tap has warned by the end of this time, during which `lane` polls.
   bool warns_within(std::chrono::milliseconds time, std::optional<size_t> lane = std::nullopt) {
     for (const auto end = std::chrono::steady_clock::now() + time; std::chrono::steady_clock::now() < end;) {
       if (warnings_ != 0) return true;

@@ -62,7 +62,7 @@ Worker* DispatchStage::choose(Route& route, const Packet& packet) {
   const auto count = static_cast<uint32_t>(workers.size());
   if (count == 1) return workers[0].get();
   if (!route.group->by_flow) return workers[route.next++ % count].get();
-  // Uses the high half of the hash, because the connection table uses the low half.
+  // Scales the high half of the hash to the number of workers, which needs no division.
   return workers[(packet.flow_hash >> 32) * count >> 32].get();
 }
 
@@ -132,7 +132,8 @@ void DispatchStage::publish() {
   for (Worker* worker : workers_) worker->packets().publish();
 }
 
-// Waits until the workers have processed this burst, whose bytes become invalid if the source does not retain them.
+// Waits until the workers have processed this burst. The bytes of packets that the source does not retain become
+// invalid afterwards.
 void DispatchStage::await_drained() {
   for (Worker* worker : workers_) {
     while (!worker->packets().drained() && !worker->stopped()) std::this_thread::yield();
@@ -154,7 +155,7 @@ void DispatchStage::send_to_all(const WorkerCommand& command) {
   for (Worker* worker : workers_) send(*worker, command);
 }
 
-// Sends the lane's counts since the previous call to the first worker that serves the query.
+// Sends each query's counts since the previous call. They go to the first worker that serves the query.
 void DispatchStage::send_accounts(uint64_t queries) {
   for (uint32_t query : SetBits(queries)) {
     const Accounting& now = (*accounts_)[query];
@@ -172,7 +173,7 @@ void DispatchStage::advance(int64_t now_ns) {
   const bool second_passed = sent_time_ns_ == INT64_MIN || now_ns / kNsPerSecond > sent_time_ns_ / kNsPerSecond;
   now_ns_ = std::max(now_ns_, now_ns);
   if (!second_passed) return;
-  // Sends the past second's counts before time advances: windows end at whole seconds.
+  // Sends the past second's counts before time advances, since windows end at whole seconds.
   send_accounts(active_);
   send_to_all({.kind = WorkerCommand::Kind::kAdvance, .time_ns = now_ns_});
   sent_time_ns_ = now_ns_;

@@ -24,7 +24,7 @@
 
 namespace tapline {
 
-// Workers that run the same parsers and share the flows among them.
+// Workers that run the same parsers and divide the packets among themselves.
 struct WorkerGroup {
   std::vector<std::string> parsers;
   bool by_flow = true;
@@ -37,7 +37,8 @@ struct WorkerGroup {
 class DispatchStage final : public PacketStage {
  public:
   // `queries` are the query slots. The lane counts into `accounts`, and the stage passes the lane's counts for a query
-  // to the first worker that serves the query. All arguments must outlive the stage; `source` is the lane's source.
+  // to the first worker that serves the query. `queries`, `source` (the lane's source) and `accounts` must outlive the
+  // stage.
   DispatchStage(std::span<const QuerySpec> queries, std::vector<WorkerGroup> groups, PacketSource* source,
                 QueryAccounts* accounts);
   ~DispatchStage() override;

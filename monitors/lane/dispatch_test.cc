@@ -72,7 +72,7 @@ class TestSource final : public PacketSource {
   std::atomic<int64_t> unreleased_{0};
 };
 
-// Collects the batches of all threads by query.
+// Collects the batches of all threads.
 class AllBatches {
  public:
   void add(v1::TupleBatch batch) {
@@ -163,7 +163,7 @@ std::vector<std::string> rows(const std::vector<v1::TupleBatch>& batches) {
   return rows;
 }
 
-// A monitor's lanes in this process.
+// A lane with its parsing units, in pipeline mode or run to completion.
 class LaneFixture {
  public:
   explicit LaneFixture(std::vector<QuerySpec> queries) : queries_(std::move(queries)) {}
@@ -328,7 +328,7 @@ TEST(DispatchTest, ALiveCaptureDropsAndCountsPacketsWhenRingsAreFull) {
   source.stay_live = true;
   LaneFixture rig({{.name = "web", .parsers = {"http_get", "tcp_conn_time"}}});
   source.stop_at_end = &rig.stop;
-  // Rings are smaller than a burst, so some packets of each burst do not fit.
+  // Rings are smaller than a burst, so some packets do not fit.
   rig.run(source, {{{"http_get"}, 1}, {{"tcp_conn_time"}, 1}}, 32);
   const Accounting& sum = rig.sums[0];
   EXPECT_EQ(rig.lane_accounting.received, 200u * (5 + 80));

@@ -15,7 +15,7 @@ namespace {
 
 // Reading a port's losses costs system calls.
 constexpr int64_t kReadLossesEveryNs = 100'000'000;
-// No queue holds more packets, so this many polls drain it.
+// No queue holds this many bursts, so this many polls drain it.
 constexpr int kMaxPollsBehind = 4096;
 
 }  // namespace
@@ -122,7 +122,8 @@ void Lane::enter() {
     for (const TapAccounting& tap : taps_) passed += tap.passed;
     accounting_.forgotten_views += std::min(passed, views_->capacity());
   }
-  // For packets that a file source skips, losses were already counted.
+  // After a restart, a file source skips the packets that were read before. Losses up to that point were already
+  // counted.
   if (source_->live()) return;
   losses_ = source_->read_losses();
   for (uint8_t tap = 0; tap < taps_seen_.size(); ++tap)
@@ -195,8 +196,8 @@ size_t Lane::process_all(std::span<const RawPacket> packets) {
   return packets.size();
 }
 
-// Lets the engine consume undecoded packets that no parser has to see, if every query wants either all packets of a
-// connection or none. Returns the number of packets of the burst that are done.
+// Lets the engine consume undecoded packets that no parser has to see, and processes the others. Returns the number of
+// packets of the burst that are done. REQUIRES: every active query wants either all packets of a connection or none.
 size_t Lane::process_some(std::span<const RawPacket> packets) {
   // Duplicates and repeated views can only be detected among decoded packets.
   if (duplicates_ || views_ || any_marked(packets)) return process_all(packets);
@@ -255,8 +256,8 @@ void Lane::process_one(const RawPacket& raw) {
   if (gate_.satisfied() != 0) end_queries(gate_.satisfied());
 }
 
-// Counts a frame that is not a whole packet. Returns true if it is a fragment that completes a datagram; *packet is
-// then the datagram.
+// Counts a fragment or an undecodable frame. Returns true if it is a fragment that completes a decodable datagram;
+// *packet is then the datagram.
 bool Lane::complete_packet(DecodeOutcome outcome, TapAccounting* tap, Packet* packet) {
   if (outcome == DecodeOutcome::kFragment) {
     ++tap->passed;
@@ -288,8 +289,9 @@ bool Lane::any_marked(std::span<const RawPacket> packets) const {
          std::any_of(packets.begin(), packets.end(), [this](const RawPacket& packet) { return is_marked(packet); });
 }
 
-// Returns true for all views of a packet but the first, which decides how the packet is counted. A marked copy from a
-// queue is always a further view of a packet that is counted elsewhere.
+// Returns true for all views of a packet but the first, which decides how the packet is counted, and passes repeated
+// views to the parsers that ask for them. A marked copy from a queue is always a repeated view of a packet that is
+// counted elsewhere.
 bool Lane::is_repeated_view(DecodeOutcome outcome, Packet* packet) {
   if (outcome != DecodeOutcome::kOk && outcome != DecodeOutcome::kFragment) return false;
   if (packet->tap < options_.first_marked_tap && !views_->is_repeated(*packet)) return false;
@@ -308,7 +310,7 @@ void Lane::pass_view(Packet* packet) {
   if (gate_.satisfied() != 0) end_queries(gate_.satisfied());
 }
 
-// Passes on a fragment. Returns a copy for reassembly, in the next free place of packets_.
+// Passes on a fragment. Returns a copy for reassembly, in the next free entry of packets_.
 Packet* Lane::pass_fragment(Packet* packet) {
   const Packet fragment = *packet;
   pass_view(packet);
@@ -321,7 +323,7 @@ bool Lane::is_duplicate(DecodeOutcome outcome, const Packet& packet) {
   if (!duplicates_->is_copy(packet)) return false;
   ++accounting_.lost[index_of(Drop::kDuplicate)];
   ++taps_[packet.tap].lost[index_of(Drop::kDuplicate)];
-  // A fragment's query is unknown, and its datagram is counted only once.
+  // A fragment's queries are unknown, and its datagram is counted only once.
   if (outcome == DecodeOutcome::kOk) gate_.refuse(packet, Drop::kDuplicate);
   return true;
 }
@@ -335,7 +337,7 @@ void Lane::close_second(int64_t time_ns) {
   // Losses in whole seconds without packets are reported with those seconds.
   if (!is_first && caught_up_ && second_ns > next_second_ns_) count_losses();
   next_second_ns_ = second_ns + kNsPerSecond;
-  // Queries on a capture file are watched from the next packet.
+  // On a capture file, this is the time since which new queries have seen all packets.
   if (unwatched_ != 0) begin_to_watch(time_ns);
   if (is_first) return;
   run_parsers();
@@ -346,8 +348,8 @@ void Lane::close_second(int64_t time_ns) {
   tick();
 }
 
-// Applies the limit only between two seconds, when parsers that count per flow and second have emitted the counts at
-// the old rate, so that each window has a single rate. A query with a fixed rate keeps it.
+// Applies a changed limit to the queries whose rates may fall. Must be called between two seconds, when parsers that
+// count per flow and second have emitted the counts at the old rate, so that each window has a single rate.
 void Lane::apply_sampling_limit() {
   if (sampling_limit_.rate() == applied_limit_ && !limits_changed_) return;
   applied_limit_ = sampling_limit_.rate();

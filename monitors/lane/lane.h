@@ -1,5 +1,6 @@
 // One polling thread. Takes bursts of packets from a source, decodes and matches them, and passes them to a stage that
-// parses them. A process may have several lanes, which share no mutable state except the credits of LIMIT Np.
+// parses them. A process may have several lanes. Only the credits of LIMIT Np and the counts of triggers
+// (SharedTriggers) are modified by more than one of them.
 #pragma once
 
 #include <array>
@@ -70,18 +71,18 @@ struct LaneProgress {
 
 class Lane {
  public:
-  // All arguments must outlive the lane. `source` and `stage` are started; `queries` are the query slots, and
-  // `accounts` has one entry for each. run() returns soon after `stop` is set.
+  // All arguments must outlive the lane. `source` and `stage` must be started before run(). `queries` are the query
+  // slots, and `accounts` has one entry for each. run() returns soon after `stop` is set.
   Lane(const LaneOptions& options, std::span<const QuerySpec> queries, PacketSource* source, PacketStage* stage,
        QueryAccounts* accounts, PacketCredits* credits, const std::atomic<bool>* stop);
 
   // Adds a query that is present from the start. REQUIRES: run() has not been called.
   void add(uint32_t query);
-  // Returns the inbox, which adds and ends queries while run() is running.
+  // Returns the inbox. Commands that are posted to it, such as adding a query, are executed while run() is running.
   LaneInbox& inbox() { return inbox_; }
 
-  // Runs until the source ends, every query has reached its limit, or `stop` is set. Then flushes all output and ends
-  // each query's stream. Fails if the source or the output failed.
+  // Runs until the source ends, `stop` is set or, unless LaneOptions::stay is true, every query has ended. Then flushes
+  // all output and ends each query's stream. Fails if the source or the output fails.
   Status run();
 
   const LaneAccounting& accounting() const { return accounting_; }

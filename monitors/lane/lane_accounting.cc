@@ -59,7 +59,8 @@ void Lane::count_losses() {
   accounting_.forgotten_views += forgotten - std::exchange(forgotten_views_, forgotten);
 }
 
-// Returns the losses of all taps. Packets that a switch or the supervisor reports as lost belong to no tap.
+// Adds new losses to each tap's accounting. Returns the losses of all taps. Packets that a switch or the supervisor
+// reports as lost belong to no tap.
 PacketSource::Losses Lane::count_tap_losses() {
   PacketSource::Losses all;
   for (uint8_t i = 0; i < taps_.size(); ++i) {

@@ -66,7 +66,7 @@ class ListSource final : public PacketSource {
   int idle_polls_ = 0;
 };
 
-// Replaces an unfragmented packet, whose IP datagram has 40 bytes, with its two fragments.
+// Replaces an unfragmented packet, whose IP datagram must have 40 bytes, with two fragments.
 inline void split(std::vector<ListSource::Timed>* packets, size_t index) {
   ListSource::Timed& packet = packets->at(index);
   packet.frame.resize(14 + 40, 0);
@@ -140,7 +140,7 @@ class LaneTest : public testing::Test {
     for (const auto& batch : batches_) rows += batch.query() == query ? batch.rows() : 0;
     return rows;
   }
-  // Returns the distinct times, in the order of the batches.
+  // Returns the batches' watched-since times in order, without consecutive repetitions.
   std::vector<int64_t> watched_since() const {
     std::vector<int64_t> times;
     for (const auto& batch : batches_) times.push_back(batch.watched_since_ns());

@@ -94,7 +94,7 @@ TEST_F(LaneTest, AQueryOfQueuesCountsTheFragmentsThatArrive) {
   }
 }
 
-// Each second frame adds both a fragment and a datagram to the burst that the parsers get.
+// Every other frame adds both a fragment and a datagram to the burst that the parsers get.
 TEST_F(LaneTest, ABurstMayConsistOfFragments) {
   std::vector<ListSource::Timed> packets;
   for (uint16_t i = 0; i < kBurstPackets / 2; ++i) {

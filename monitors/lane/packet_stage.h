@@ -1,5 +1,5 @@
-// The part of a lane that takes the packets that queries want: parses them on the lane's thread (ParserStage) or passes
-// them to other threads (DispatchStage).
+// The part of a lane that receives the packets that queries want, and parses them on the lane's thread (ParserStage) or
+// passes them to other threads (DispatchStage).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// An engine with every parser that may be requested, and the engine's output. There is one unit per parsing thread;
-// units share nothing.
+// An engine with every parser that may be requested, and the engine's output. There is one unit per parsing thread.
+// Only the counts of triggers (SharedTriggers) are modified by more than one unit.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The latest copy of a value that one thread changes and others read. The writer never waits: while a reader holds the
-// lock, update() does nothing, and the writer retries soon.
+// The latest copy of a value that one thread changes and others read. The writer never waits: update() does nothing
+// while a reader holds the lock, so it must be called repeatedly.
 #pragma once
 
 #include <mutex>

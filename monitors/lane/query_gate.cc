@@ -76,7 +76,7 @@ uint64_t QueryGate::expired_at(int64_t time_ns) const {
   return expired;
 }
 
-// Returns false if the packet arrived after the query's end, or while there is no credit.
+// Takes a credit for the packet. Returns false if there is none; a leased limit then counts the packet as refused.
 bool QueryGate::take_credit(uint32_t index, const Packet& packet) {
   const uint64_t bit = uint64_t{1} << index;
   const uint64_t left = credits_->take(index);

@@ -16,7 +16,7 @@
 namespace tapline {
 
 // The number of packets that queries with LIMIT Np may still take, over all lanes together: never more than N are
-// taken. Any thread may call the functions, but only one at a time may call reset() and grant().
+// taken. Any thread may call the functions, but only one at a time may call reset(), grant() and granted().
 class PacketCredits {
  public:
   // Starts with `granted` packets; `taken` of them are already taken.
@@ -59,8 +59,8 @@ class QueryGate {
   // outlive the gate.
   QueryGate(std::span<const QuerySpec> queries, QueryAccounts* accounts, PacketCredits* credits);
 
-  // Admits packets for the query from now on. The query's duration counts from start_clock(), or from now if that was
-  // already called.
+  // Admits packets for the query from now on. The query's duration counts from start_clock(), or from `now_ns` if that
+  // was already called.
   void add(uint32_t query, int64_t now_ns);
   // Sets the packet time from which LIMIT durations count.
   void start_clock(int64_t start_ns);
@@ -86,7 +86,7 @@ class QueryGate {
   void refuse(const Packet& packet, Drop reason);
   // Returns the active queries that want every packet.
   uint64_t unconditional() const { return active_ & unconditional_; }
-  // Returns the other active queries that want either all packets of a connection or none.
+  // Returns the active queries, except those in unconditional(), that want either all packets of a connection or none.
   uint64_t by_endpoints() const { return active_ & by_endpoints_ & ~unconditional_; }
   // Returns true if there are active queries and each wants either all packets of a connection or none.
   bool decides_by_connection() const { return active_ != 0 && (active_ & ~by_endpoints_) == 0; }
@@ -95,7 +95,7 @@ class QueryGate {
 
   // Returns the active queries that have received as many packets as they may take.
   uint64_t satisfied() const { return satisfied_; }
-  // Finds queries that packets on other lanes have satisfied.
+  // Adds to satisfied() the queries that packets on other lanes have satisfied.
   void check_credits();
 
  private:

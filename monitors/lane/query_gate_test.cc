@@ -47,7 +47,7 @@ TEST(QueryGateTest, EachQueryGetsItsPackets) {
   EXPECT_EQ(accounts[2].packets_out, 2u);
 }
 
-// Another tap may have shown the packet before it reached the queue.
+// A packet counts when it arrives at the queue, even if another tap has shown it before.
 TEST(QueryGateTest, QueriesOfQueuesCountArrivals) {
   std::vector<QuerySpec> queries = {{.limit_packets = 2}, {}};
   queries[0].match.restrict_to_queues(0b010, 0b100);

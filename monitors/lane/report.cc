@@ -51,7 +51,7 @@ std::string dropped_text(const Accounting& account) {
   return text;
 }
 
-// Returns the reasons sorted by name.
+// Formats the reasons, sorted by name, and their counts, as in ", not_ip 3, truncated 2".
 std::string reasons_text(const Reasons& reasons) {
   std::string text;
   for (const auto& [reason, count] : std::map<std::string, uint64_t>(reasons.begin(), reasons.end()))

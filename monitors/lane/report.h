@@ -18,7 +18,7 @@ v1::RunAccounting accounting_of(const LaneAccounting& lane, std::span<const Tap>
                                 std::span<const TapAccounting> tap_accounts, std::span<const QuerySpec> queries,
                                 const QueryAccounts& accounts);
 
-// Returns one entry of "queries" in the report.
+// Returns the query's entry in RunAccounting.queries.
 v1::QueryAccounting query_accounting_of(const QuerySpec& query, const Accounting& account);
 
 // Returns a summary of a few lines.

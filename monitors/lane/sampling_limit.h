@@ -3,8 +3,8 @@
 //
 // The share is halved while the output stays full or refuses batches, but not before the previous reduction can have
 // taken effect. The share is doubled again once the output has stayed empty for a long time. A step down takes half a
-// second and a step up ten times that, so the share settles below what the output can take instead of oscillating
-// around it.
+// second and a step up ten times that, so the output rarely refuses batches, even while the share alternates around the
+// sustainable one.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace tapline {
 
 class SamplingLimit {
  public:
-  // The minimum share. An output that needs an even lower one is blocked, and sampling does not help.
+  // The minimum share. An output that needs an even lower one is considered blocked, so sampling would not help.
   static constexpr double kLowest = 1.0 / 64;
 
   // Records the state of the output at `now_ns` (monotonic): the used share of its room, and the number of batches that
@@ -31,8 +31,8 @@ class SamplingLimit {
 
   double rate_ = 1;
   uint64_t refused_ = 0;
-  // The latest times at which the output was not full, at which it was not empty, and at which the rate changed; 0
-  // before the first observation.
+  // The latest times at which the output was not full and at which it was not empty; both are reset to the current time
+  // when the rate changes. 0 before the first observation.
   int64_t not_full_at_ns_ = 0;
   int64_t not_empty_at_ns_ = 0;
 };

@@ -11,7 +11,7 @@ constexpr int64_t kMs = 1'000'000;
 
 class SamplingLimitTest : public testing::Test {
  protected:
-  // Keeps the fill constant for this time, observing it ten times a second; reports refusals if `fill` exceeds 1.
+  // Observes a constant fill level ten times a second for this long. If `fill` exceeds 1, reports a refusal each time.
   void run_for(int64_t milliseconds, double fill) {
     for (int64_t until_ns = now_ns_ + milliseconds * kMs; now_ns_ < until_ns;) {
       now_ns_ += 100 * kMs;

@@ -24,7 +24,7 @@ class SpscRing {
   explicit SpscRing(uint32_t capacity)
       : mask_(std::bit_ceil(capacity) - 1), entries_(std::make_unique<Entry[]>(size_t{mask_} + 1)) {}
 
-  // Producer: returns the number of entries that can be pushed, which is exact up to `wanted`.
+  // Producer: returns the number of entries that can be pushed, or a lower bound of it that is at least `wanted`.
   uint32_t room(uint32_t wanted) {
     if (mask_ + 1 - (next_ - head_seen_) < wanted) head_seen_ = head_.load(std::memory_order_acquire);
     return mask_ + 1 - (next_ - head_seen_);
@@ -51,7 +51,7 @@ class SpscRing {
 
   // Any thread: returns the approximate number of waiting entries.
   uint32_t waiting() const { return tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_relaxed); }
-  // Producer: returns true once every published entry has been popped.
+  // Producer: returns true once every pushed entry has been popped.
   bool drained() const { return head_.load(std::memory_order_acquire) == next_; }
   uint32_t capacity() const { return mask_ + 1; }
 

@@ -72,8 +72,8 @@ void Worker::check_output(int64_t now_ns) {
   output_refused_.store(stats.refused, std::memory_order_relaxed);
 }
 
-// Processes the packets that precede the next command or, if there are none, that command. Returns the number of
-// packets.
+// Processes packets that precede the next command or, if there are none, that command. Returns the number of packets, 1
+// for a command, or 0 if there was nothing to do.
 size_t Worker::step() {
   const size_t packets = parse();
   if (packets != 0) return packets;
@@ -104,8 +104,8 @@ void Worker::release_buffers(std::span<const Packet> packets) {
   source_->release({buffers.data(), packets.size()});
 }
 
-// Returns true if the command is done. A query's end must be sent completely before another query ends or the slot is
-// reused.
+// Executes the command. Returns false if it has to wait, because a query's end must be sent completely before another
+// query ends or the slot is reused.
 bool Worker::execute(const WorkerCommand& command) {
   ParserStage& stage = unit_->stage();
   const auto query = static_cast<uint32_t>(std::countr_zero(command.queries));

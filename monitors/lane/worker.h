@@ -63,7 +63,7 @@ class Worker {
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   // Returns true if the worker takes no more commands.
   bool stopped() const { return stopped_.load(std::memory_order_acquire); }
-  // Returns the worker's first failure, or else the failure of finish().
+  // Returns the worker's first failure, which may be that of finish().
   Status status() const;
 
  private:

@@ -77,12 +77,12 @@ class ConnectionMatch {
     const IpAddress& address;
     uint16_t port;
   };
-  // Returns the port of the end that is not TO. If a connection matches in both directions, the result is the same for
-  // both.
+  // Returns the port of the end that is not TO. If a connection matches in both directions, returns the greater port,
+  // so both directions have the same result.
   uint16_t far_port(const Endpoint& source, const Endpoint& destination) const;
   // Returns true if the query wants a flow between these ends, in either direction.
   bool wants_flow(const Endpoint& one, const Endpoint& other) const { return match_ends(one, other).wanted; }
-  // Returns true if the query wants every packet.
+  // Returns true if the query wants every packet, except those from ignored taps.
   bool wants_all() const {
     return from_.empty() && to_.empty() && vlans_.empty() && tenants_.empty() && except_.empty() && !of_queues();
   }

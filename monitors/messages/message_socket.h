@@ -30,7 +30,7 @@ class MessageSocket {
 
   // Creates both ends, which are closed on exec. The caller owns them.
   static Status make_pair(int* one, int* other);
-  // Returns true if the descriptor is one end of such a pair.
+  // Returns true if the descriptor is a SOCK_SEQPACKET socket.
   static bool is(int fd);
 
   // Uses an end that the caller still owns.

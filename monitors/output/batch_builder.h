@@ -1,7 +1,7 @@
 // Collects tuples of one parser, query and lane by column, and encodes them as a TupleBatch (schema/tuple_batch.proto).
 //
 // Once the buffers have grown, adding a tuple allocates nothing. A batch stays below kMaxBatchBytes, which Kafka's
-// default record limit allows: 4096 rows of at most 8 bytes per column, and a bounded dictionary. Not thread-safe.
+// default record limit allows, because its rows and its dictionaries are bounded. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 namespace tapline {
 
 inline constexpr size_t kMaxBatchBytes = 900'000;
-// Longer strings are truncated to this length.
+// Maximum length of a string. Longer ones are truncated.
 inline constexpr size_t kMaxStringBytes = 32'768;
 
 // The metadata of a batch.

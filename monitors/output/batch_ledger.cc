@@ -33,7 +33,7 @@ void settle_tuples(uint32_t query, Accounting* account, BatchLedger* ledger) {
   }
   const Accounting unreported = *account - stream.reported;
   BatchLedger::OutstandingBatch* debt = unreported == Accounting() ? nullptr : find_room(ledger);
-  // If there is no room, the counts stay unreported until the next worker's first batch.
+  // If there is no room, the counts stay unreported until the next process's first batch.
   if (debt == nullptr) return;
   *debt = {true, false, query, 0, stream.incarnation, stream.next_sequence++, stream.watermark_ns, unreported};
   stream.reported = *account;

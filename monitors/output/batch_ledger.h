@@ -2,8 +2,8 @@
 // counts that each query's next batch must report. If the ledger is in memory that outlives the process, the next
 // process finishes this work.
 //
-// A batch that was sent may or may not have arrived. The next process sends an empty batch with the incarnation of the
-// dead process and the same sequence number, whose accounting reports the tuples as lost. Readers identify a batch by
+// A batch that was sent may or may not have arrived. The next process sends an empty batch with the dead process's
+// incarnation and the same sequence number; its accounting reports the tuples as lost. Readers identify a batch by
 // incarnation and sequence number, use the copy that comes first and drop the other, so nothing is counted twice.
 //
 // Only the output's thread writes. The ledger is plain memory: it has no pointers and is initially all zero.
@@ -45,7 +45,7 @@ struct BatchLedger {
     Accounting reported;
   };
 
-  // Bits of the queries that were ever added.
+  // Bits of the queries that were added and not forgotten since.
   uint64_t known;
   // True if the ledger records an output's batches, false if it records only the waiting tuples.
   bool batches;

@@ -77,7 +77,8 @@ Status BatchOutput::prepare(uint32_t query) {
     stream.flush_after_ns = std::min(stream.flush_after_ns, std::max(shortest_ns, kShortestFlushNs));
     stream.heartbeat_after_ns = std::min(stream.heartbeat_after_ns, stream.flush_after_ns);
   }
-  // Without a channel for events, the stream job tests the triggers, since events would arrive no sooner.
+  // Without a channel for events, only the stream job tests the triggers, since events from here would arrive no
+  // sooner.
   if (options_.events != nullptr) stream.triggers = QueryTupleTriggers::make(query, queries_[query], schemas_);
   return sink_->prepare(query);
 }
@@ -321,7 +322,7 @@ void BatchOutput::settle_batches(Stream& stream) {
     in_flight_[ticket] = {stream.index, 0, debt.accounting, false, debt.incarnation, debt.sequence, debt.watermark_ns};
     ++stream.in_flight;
     if (send(stream.index, batch, ticket) == BatchSink::Sent::kTaken) continue;
-    // This process's own batches then report its counts.
+    // This process's own batches then report the refused batch's counts.
     stream.reported = stream.reported - in_flight_[ticket].reported;
     close(ticket);
   }

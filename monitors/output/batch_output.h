@@ -41,8 +41,8 @@ struct BatchOutputOptions {
   // Capture files wait for room in the sink. Live captures wait only after the capture is over, and only for a bounded
   // time.
   bool wait_for_room = false;
-  // If not null, keeps unsent accounting beyond the end of this process. The initial contents come from a process that
-  // died: queries resume from those accounts, and outstanding batches are settled first.
+  // If not null, records unfinished work beyond the end of this process. It may already contain the work of a process
+  // that died: queries then resume from those accounts, after outstanding batches are settled.
   BatchLedger* ledger = nullptr;
   // The bits of queries whose streams continue elsewhere; null if there are none.
   const std::atomic<uint64_t>* abandoned = nullptr;
@@ -54,8 +54,8 @@ struct BatchOutputOptions {
 
 class BatchOutput final : public TupleOutput, private DeliveryListener, private QueryTupleTriggers::Output {
  public:
-  // `queries` are the query slots; prepare() reads one. `schemas` are those of all parsers, in the engine's order. All
-  // arguments must outlive the output.
+  // `queries` are the query slots; prepare() reads one. `schemas` are those of all parsers, in the engine's order.
+  // `queries`, `schemas` and `accounts` must outlive the output.
   BatchOutput(BatchOutputOptions options, std::span<const QuerySpec> queries, std::span<const Schema* const> schemas,
               QueryAccounts* accounts, std::unique_ptr<BatchSink> sink);
 
@@ -157,7 +157,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener, private 
   std::span<const QuerySpec> queries_;
   std::span<const Schema* const> schemas_;
   std::vector<Stream> streams_;
-  // Bits of the queries with triggers that have not ended.
+  // Bits of the queries that have triggers, were added and have not ended.
   uint64_t triggered_ = 0;
   // Queries that were added and have not ended.
   std::vector<uint32_t> added_;
@@ -166,7 +166,7 @@ class BatchOutput final : public TupleOutput, private DeliveryListener, private 
   OutputStats stats_;
   std::vector<InFlight> in_flight_;
   std::vector<uint64_t> free_tickets_;
-  // True once a live capture is over: the output may then wait for room, up to a time limit.
+  // True once a live capture is over, so that the output may wait for room; false again after the time limit.
   bool capture_over_ = false;
   int64_t now_ns_ = 0;
   int64_t next_flush_at_ns_ = 0;

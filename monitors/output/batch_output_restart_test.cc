@@ -32,8 +32,8 @@ struct Reader {
   }
 };
 
-// Processes die with batches that were acknowledged, only arrived, or were lost, and with unsent tuples. In every such
-// case, each packet and tuple must be reported to readers exactly once.
+// Processes die with unsent tuples, and with batches that were acknowledged, that arrived without an acknowledgement,
+// or that were lost. In every such case, each packet and tuple must be reported to readers exactly once.
 TEST_F(BatchOutputTest, TheNextProcessReportsTheLossesOfADeadOne) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);
@@ -56,7 +56,8 @@ TEST_F(BatchOutputTest, TheNextProcessReportsTheLossesOfADeadOne) {
       }
       const bool is_last = incarnation == kProcesses;
       if (is_last) output_->end_query(0, steps);
-      // In sending order, the first batches were acknowledged, the next ones only arrived, and the rest were lost.
+      // In sending order, the first batches were acknowledged, the next ones arrived without an acknowledgement, and
+      // the rest were lost.
       const size_t delivered = is_last ? sent_.size() : random() % (sent_.size() + 1);
       const size_t acknowledged = is_last ? delivered : random() % (delivered + 1);
       for (size_t i = 0; i < delivered; ++i) {

@@ -34,7 +34,8 @@ TEST_F(BatchOutputTest, QueriesOfShortIntervalsAreSentMoreOften) {
   EXPECT_EQ(sent_.back().batch.watermark_ns(), start_ns + 100'000'000);
 }
 
-// Queue parsers measure all flows. Tuples without addresses describe whole queues.
+// Queue parsers measure all flows. A query must receive only the flows that it reports, and tuples without addresses,
+// which describe whole queues.
 TEST_F(BatchOutputTest, AQueryGetsTheFlowsThatItReports) {
   queries_[0].reported = ConnectionMatch({}, {*AddressPattern::parse("10.0.0.2", 80)});
   open();

@@ -36,7 +36,7 @@ class BatchSink {
   virtual void poll() = 0;
   // Like poll(), but waits up to a tenth of a second for outcomes.
   virtual void wait() = 0;
-  // Waits until every accepted batch has been delivered or given up.
+  // Waits until every accepted batch has been delivered or has failed.
   virtual Status flush() = 0;
   virtual Status status() const = 0;
 };

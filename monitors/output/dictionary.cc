@@ -40,8 +40,8 @@ Dictionary::Dictionary(uint32_t max_entries) : mask_(std::bit_ceil(2 * max_entri
   taken_.reserve(max_entries);
 }
 
-// Processes two words of eight bytes at a time, with one multiplication per pair; the last pair may overlap the
-// previous one. std::hash takes three times as long for the 10 to 40 bytes of a URL.
+// Processes pairs of eight-byte words, with one multiplication per pair and one more at the end; the words of the last
+// pair may overlap. std::hash takes three times as long for the 10 to 40 bytes of a URL.
 uint64_t Dictionary::hash_of(std::string_view text) {
   static const Key key;
   const char* bytes = text.data();

@@ -143,7 +143,7 @@ void JsonOutput::count_written(uint32_t query, uint64_t rows) {
   (*accounts_)[query].tuples_out += rows;
 }
 
-// Writes the query's remaining rows.
+// Ends the query's triggers. With a ledger, also writes the buffer and counts the query's waiting rows as written.
 void JsonOutput::end_query(uint32_t query, int64_t watermark_ns) {
   if (triggers_[query] != nullptr) {
     triggers_[query]->finish(watermark_ns, this);

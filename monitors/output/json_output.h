@@ -3,7 +3,7 @@
 //   {"parser":"tcp_conn_time","time_ns":…,"flow_id":"<16 hex>-<8 hex>","client_known_by":"handshake",
 //    "src_ip":"10.0.0.1",…}
 //
-// If several queries run, "query" follows "parser", and a tuple that several queries want has one line for each. A live
+// If lines name their query, "query" follows "parser". A tuple that several queries want has one line for each. A live
 // capture never waits for its reader: another thread writes, up to kMaxWaitingBytes wait for it, and further lines are
 // dropped as output_full. A capture file waits. Triggers on tuples are tested, and their events are lines as well. Not
 // thread-safe.
@@ -30,8 +30,8 @@ class JsonOutput final : public TupleOutput, private QueryTupleTriggers::Output 
   // With a `ledger`, tuples count once they are written: the ledger records the waiting ones, and queries that it knows
   // resume from their accounts. `hash_key` is the key for strings that queries want hashed.
   //
-  // Writes to `fd`, which the caller still owns. `queries` are the query slots, `schemas` are in the engine's order,
-  // and all three must outlive the output. Lines name their query if `name_queries` is true.
+  // Writes to `fd`, which the caller still owns and must keep open. `queries` are the query slots, and `schemas` are in
+  // the engine's order. All pointers and spans must outlive the output. With `name_queries`, lines name their query.
   JsonOutput(int fd, std::span<const QuerySpec> queries, bool name_queries, std::span<const Schema* const> schemas,
              QueryAccounts* accounts, bool is_live, BatchLedger* ledger = nullptr, HashKey hash_key = {});
 
@@ -40,7 +40,7 @@ class JsonOutput final : public TupleOutput, private QueryTupleTriggers::Output 
   void add_query(uint32_t query) override;
   void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) override;
   void lose(LossReason reason, uint64_t count, uint64_t queries) override;
-  // Lines wait in a buffer for at most a tenth of a second.
+  // Writes the waiting lines every tenth of a second.
   void tick(int64_t monotonic_ns, int64_t watermark_ns) override;
   void end_query(uint32_t query, int64_t watermark_ns) override;
   void set_watched_since(uint32_t query, int64_t time_ns) override;
@@ -66,9 +66,9 @@ class JsonOutput final : public TupleOutput, private QueryTupleTriggers::Output 
   // By query, then by parser; null if the strings are written unchanged.
   std::vector<std::vector<std::unique_ptr<TextShaper>>> shapers_;
   std::span<const Schema* const> schemas_;
-  // By query; null if the query has no triggers.
+  // By query; null if no triggers of the query are tested here.
   std::vector<std::unique_ptr<QueryTupleTriggers>> triggers_;
-  // Bits of the queries with triggers that were added and have not ended.
+  // Bits of the queries that have triggers, were added and have not ended.
   uint64_t triggered_ = 0;
   QueryAccounts* accounts_;
   // Used for live captures only.

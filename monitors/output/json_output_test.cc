@@ -144,7 +144,7 @@ const Schema& events() {
   return events;
 }
 
-// As in BatchOutput; here, events are lines of the parser `trigger`.
+// Triggers are tested as in BatchOutput; their events are lines of the parser `trigger`.
 TEST_F(JsonOutputTest, TriggersOnTuplesAreTested) {
   schemas_ = {&schema_, &events()};
   const TupleTrigger twice = {.processor = 3,
@@ -190,7 +190,7 @@ TEST_F(JsonOutputTest, TriggersOnTuplesAreTested) {
   EXPECT_LT(kTupleNs, kEndNs);
 }
 
-// At the end of the window, every group has an event: more than fit into the buffer.
+// At the end of the window, every group has an event, and together they do not fit into the buffer.
 TEST_F(JsonOutputTest, AFileHasTheEventsOfManyGroups) {
   constexpr uint32_t kGroups = 40'000, kSrcPort = 5;
   constexpr int64_t kStartNs = 1'700'000'000'000'000'000, kEndNs = kStartNs + 10'000'000;
@@ -235,7 +235,7 @@ TEST_F(JsonOutputTest, TextsHaveTheFormThatEachQueryRequests) {
   EXPECT_EQ(text.substr(second).find("/a"), std::string::npos);
 }
 
-// Queue parsers measure all flows.
+// Queue parsers measure all flows, but each query must receive only those that it reports.
 TEST_F(JsonOutputTest, AQueryGetsTheFlowsThatItReports) {
   const auto to_host = [](const char* prefix) { return ConnectionMatch({}, {*AddressPattern::parse(prefix, 80)}); };
   queries_ = {{.name = "q0", .reported = to_host("10.0.0.2")}, {.name = "q1", .reported = to_host("10.0.0.3")}};

@@ -11,11 +11,11 @@ namespace tapline {
 namespace {
 
 constexpr int kMetadataTryMs = 1000;
-// This exceeds the nine seconds after which brokers consider another broker dead.
+// Time limit for a broker's response. It exceeds the nine seconds after which brokers consider another broker dead.
 constexpr int kBrokerResponseMs = 12'000;
 constexpr int kPauseUs = 100'000;
 constexpr int kWaitMs = 100;
-// Brokers learn about a new user or access right within milliseconds.
+// Time limit for brokers to learn about a new user or access right, which usually takes milliseconds.
 constexpr uint32_t kMaxGrantMs = 5'000;
 
 struct FreeTopic {
@@ -72,7 +72,7 @@ class KafkaSink::Impl {
     return Sent::kRefused;
   }
 
-  // This includes batches that librdkafka has queued.
+  // Returns the used share of the queue. Batches that were sent but not acknowledged also count.
   double fill() const { return static_cast<double>(queued_bytes_) / (uint64_t{options_.queue_mib} << 20); }
 
   void poll(int timeout_ms) { rd_kafka_poll(producer_, timeout_ms); }
@@ -176,7 +176,8 @@ class KafkaSink::Impl {
     }
   }
 
-  // Requests all topics: for a single topic that does not exist, librdkafka responds as if it reached no broker.
+  // Counts a topic's partitions. Requests all topics, because for a single topic that does not exist, librdkafka
+  // responds as if it had reached no broker.
   rd_kafka_resp_err_t count_partitions(const std::string& topic, uint32_t* partitions) {
     const rd_kafka_metadata_t* metadata = nullptr;
     rd_kafka_resp_err_t error = rd_kafka_metadata(producer_, 1, nullptr, &metadata, kMetadataTryMs);
@@ -202,7 +203,7 @@ class KafkaSink::Impl {
     return was_refused;
   }
 
-  // Returns the name by which brokers know this client.
+  // Returns this client's name for error messages.
   std::string principal() const {
     if (!options_.user.empty()) return "User:" + options_.user;
     return options_.certificate.empty() ? "an anonymous client" : "the owner of " + options_.certificate;
@@ -277,7 +278,7 @@ class KafkaSink::Impl {
   std::vector<Topic> topics_;
   std::string last_error_;
   bool login_refused_ = false;
-  // Size of the accepted batches that are neither delivered nor given up.
+  // Size of the accepted batches that have neither been delivered nor failed.
   uint64_t queued_bytes_ = 0;
   Status status_;
 };

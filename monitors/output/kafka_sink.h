@@ -21,19 +21,19 @@ struct KafkaOptions {
   std::string ca;
   std::string certificate;
   std::string key;
-  // If the user is empty, there is no login. The mechanism is PLAIN: librdkafka before 2.6.1 reuses its SCRAM nonce, so
-  // brokers since 3.8.1 reject it.
+  // If the user is empty, there is no login. The mechanism is PLAIN, because librdkafka before 2.6.1 reuses its SCRAM
+  // nonce, which brokers since 3.8.1 reject.
   std::string user;
   std::string password;
   std::string compression = "lz4";  // "lz4", "zstd" or "none"
   uint32_t queue_mib = 64;
-  // Time for which start() retries, and for which flush() continues without any delivery.
+  // Time for which start() and prepare() retry, and for which flush() continues without any delivery.
   uint32_t timeout_ms = 10'000;
-  // Time for which a batch may wait for its broker before it is given up; 0: unlimited. Live captures require 0, since
-  // a batch that was given up may have reached the broker after all and would then count twice. Instead, they refuse
-  // new batches while the queue is full.
+  // Time for which a batch may wait for its broker before it fails; 0: unlimited. Live captures require 0, since a
+  // failed batch may have reached the broker after all and would then count twice. Instead, they refuse new batches
+  // while the queue is full.
   uint32_t delivery_timeout_ms = 60'000;
-  // True for capture files: a batch that is given up is an error.
+  // True for capture files, for which the failure of a batch is an error.
   bool failure_is_error = false;
 };
 

@@ -1,4 +1,4 @@
-// Tuples that windows keep as JSON in case they become events, with a limit on their total size.
+// Tuples that windows keep as JSON in case their events need them, with a limit on their total size.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ enum class TupleOmission : uint8_t {
   kNoRoom,   // together, the tuples of open windows already take KeptTuples::kMaxBytes
 };
 
-// One tuple, or none. REQUIRES: it is destroyed before its KeptTuples.
+// One tuple, or none. Must be destroyed before its KeptTuples.
 class KeptTuple {
  public:
   // Returns the tuple's text, which is empty if there is no tuple.

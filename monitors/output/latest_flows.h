@@ -1,4 +1,4 @@
-// The latest flows among a group's tuples, which events of triggers on tuples name.
+// The latest flows among a group's tuples, for the events of triggers on tuples.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 
 namespace tapline {
 
-// Takes up to about 400 bytes, and up to 26 MB for all TupleTriggers::kMaxGroups groups.
+// Takes up to about 400 bytes, so up to 26 MB for the TupleTriggers::kMaxGroups groups of a trigger.
 class LatestFlows {
  public:
   static constexpr size_t kMax = 8;
 
-  // Ignores tuples without addresses, since they belong to no flow. If there are kMax other flows, evicts the one whose
-  // last tuple is the oldest.
+  // Adds the tuple's flow, unless the tuple has no addresses. If there are kMax other flows, evicts the least recently
+  // seen one.
   void add(const TupleHeader& header) {
     if (header.src_ip == IpAddress() && header.dst_ip == IpAddress()) return;
     for (Flow& flow : flows_) {

@@ -58,7 +58,7 @@ struct LineWriter::State {
   bool stop = false;
   int64_t last_written_at_ns = 0;
   Status status;
-  // True if status is set; readable without the mutex.
+  // True if `status` is an error; readable without the mutex.
   std::atomic<bool> failed{false};
 };
 

@@ -1,7 +1,7 @@
-// Writes text to a file descriptor without ever blocking the caller, even if its reader is slow.
+// Writes text to a file descriptor. Only flush() blocks the caller, even if the reader is slow.
 //
 // Uses two buffers: the caller fills its own, and offer() swaps it with the thread's buffer once that has been written.
-// The caller bounds the size of both. One thread calls the functions; the writer's own thread only writes.
+// The caller bounds the size of both. Must be called on one thread only.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ class LineWriter {
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
 
-  // Returns false if text offered earlier is not written yet. Otherwise takes the text (whole lines), leaves an empty
-  // string with room in its place, and returns true.
+  // Returns false if text offered earlier may not have been written yet. Otherwise takes the text (whole lines), leaves
+  // an empty string with room in its place, and returns true.
   bool offer(std::string* text);
   // Waits until everything is written, or until there has been no progress for `timeout_ns`. Returns true if everything
   // is written.

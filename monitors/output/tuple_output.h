@@ -1,5 +1,5 @@
-// The output for a lane's tuples. There is one per lane, called on the lane's thread only, except for prepare(). Query
-// slots are numbered like the bits of TupleHeader::queries.
+// The output for the tuples of one parsing thread. After start(), must be called on that thread only, except for
+// prepare(). Query slots are numbered like the bits of TupleHeader::queries.
 #pragma once
 
 #include <algorithm>
@@ -69,7 +69,7 @@ class TupleOutput : public TupleSink {
 
   // Ends a query, for which no more tuples follow. Sends its remaining tuples and the end of the stream.
   virtual void end_query(uint32_t query, int64_t watermark_ns) = 0;
-  // Returns true once everything has been delivered or given up after end_query().
+  // Returns true once everything has been delivered or has failed after end_query().
   virtual bool done(uint32_t query) const = 0;
 
   // Waits for a bounded time until everything is delivered. REQUIRES: end_query() was called for every query.
