@@ -25,6 +25,11 @@ void EventBell::ring() {
   [[maybe_unused]] const ssize_t bytes_written = write(fd_, &one, sizeof one);
 }
 
+void EventBell::arm() {
+  armed_.store(true, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with that in ring()
+}
+
 void EventBell::disarm() {
   armed_.store(false, std::memory_order_relaxed);
   uint64_t rings;

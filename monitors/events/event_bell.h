@@ -20,7 +20,7 @@ class EventBell {
   // Returns the descriptor to poll, which becomes readable once the bell is rung after arm(). The control thread must
   // look for work between arm() and poll(), and call disarm() after poll().
   int fd() const { return fd_; }
-  void arm() { armed_.store(true, std::memory_order_seq_cst); }
+  void arm();
   void disarm();
 
  private:
