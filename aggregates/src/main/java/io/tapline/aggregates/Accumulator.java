@@ -5,7 +5,7 @@ import java.io.DataOutput;
 import java.io.IOException;
 
 /**
- * The state of one group; see {@link PerGroup}. Not thread-safe.
+ * An aggregate's state for one group; see {@link PerGroup}. Not thread-safe.
  *
  * @param <A> the implementing class
  */
@@ -33,6 +33,6 @@ public interface Accumulator<A extends Accumulator<A>> {
   /** Writes the state for {@link #read}. */
   void write(DataOutput out) throws IOException;
 
-  /** Reads a state that {@link #write} wrote. REQUIRES: this one has no values. */
+  /** Reads a state that {@link #write} wrote. REQUIRES: no value was added. */
   void read(DataInput in) throws IOException;
 }

@@ -14,11 +14,11 @@ import java.io.IOException;
 public abstract class Accumulators {
   private boolean real;
 
-  /** Makes room for the groups from 0 to below {@code capacity}; never shrinks. */
+  /** Makes room for {@code capacity} groups. REQUIRES: the capacity never decreases. */
   public abstract void growTo(int capacity);
 
   /**
-   * Adds {@code values[i]} to group {@code groups[i]} for i from {@code begin} to below {@code to}.
+   * Adds {@code values[i]} to group {@code groups[i]} for i from {@code begin} to {@code end - 1}.
    *
    * @param values whole numbers, bits of doubles if {@link #isReal}, or hashes
    */
@@ -38,7 +38,7 @@ public abstract class Accumulators {
   /** Writes a group for {@link #read}. */
   public abstract void write(DataOutput out, int group) throws IOException;
 
-  /** Adds a group that {@link #write} wrote. */
+  /** Reads a group's state that {@link #write} wrote, and merges it into a group. */
   public abstract void read(DataInput in, int group) throws IOException;
 
   /** Returns true if {@link #subtract} undoes {@link #merge}, which lets windows slide cheaply. */

@@ -46,13 +46,13 @@ public final class Aggregates {
     return List.copyOf(ALL.values());
   }
 
-  /** Returns the aggregate of this name in lower or upper case. */
+  /** Returns the aggregate of this name, ignoring case. */
   public static Optional<MergeableAggregate> find(String name) {
     return Optional.ofNullable(ALL.get(name.toLowerCase(Locale.ROOT)));
   }
 
   /**
-   * Returns the aggregate of this name in lower or upper case.
+   * Returns the aggregate of this name, ignoring case.
    *
    * @throws IllegalArgumentException if there is none; the message lists those that exist
    */

@@ -4,10 +4,10 @@ package io.tapline.aggregates;
  * A group's tuples and how they were sampled: all that a result may depend on besides the values.
  *
  * <p>If flows were sampled, tuples represent others that were not kept. {@link #count}, {@link
- * #total} and {@link #mean} scale up and have 95 % confidence bounds; other results must call
- * {@link #atLeast}, {@link #atMost} or {@link #unbounded} to declare which bounds are known. A
- * value that claims to be exact is shown without bounds. Without sampling, these three methods
- * return their argument.
+ * #total} and {@link #mean} account for those and have 95 % confidence bounds; other results must
+ * call {@link #atLeast}, {@link #atMost} or {@link #unbounded}, which return their argument unless
+ * flows were sampled, to declare which bounds are known. A value that claims to be exact is shown
+ * without bounds.
  */
 public interface Group {
   /** Returns the unscaled number of tuples with a value, above 0 unless the aggregate counts. */
@@ -40,7 +40,7 @@ public interface Group {
   /** Returns the mean. REQUIRES: {@link MergeableAggregate#estimatesTotals}. */
   Value mean(Value sum);
 
-  /** Returns one of the values, as a whole number if values are whole. */
+  /** Converts one of the values to a {@link Value}, which is whole if the values are. */
   default Value value(double number) {
     boolean isWhole = !isReal() && number == Math.rint(number) && Math.abs(number) < 0x1p63;
     return isWhole ? Value.whole((long) number) : Value.real(number);

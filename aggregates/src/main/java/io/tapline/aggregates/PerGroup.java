@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.function.Supplier;
 
 /**
- * Accumulators with one object per group, created with the group's first value.
+ * Accumulators with one object per group, created when it is first needed.
  *
  * @param <A> class of the objects
  */

@@ -9,8 +9,8 @@ import java.util.Comparator;
  * A result with its bounds.
  *
  * @param number the value; NaN if there is none
- * @param exact the value if {@code whole}, since sums of nanoseconds do not fit a double
- * @param whole whether the value is a whole number known exactly
+ * @param exact the value if {@code whole}, since a double can't hold every sum of nanoseconds
+ * @param whole whether {@code exact} is the value
  * @param low lower bound; NaN if there is none
  * @param high upper bound; NaN if there is none
  */

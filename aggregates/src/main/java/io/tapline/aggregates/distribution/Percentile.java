@@ -4,7 +4,7 @@ import io.tapline.aggregates.Accumulators;
 import io.tapline.aggregates.MergeableAggregate;
 import io.tapline.aggregates.PerGroup;
 
-/** The smallest value such that a given share of all values do not exceed it. */
+/** The smallest value that at least a given share of all values do not exceed. */
 public final class Percentile implements MergeableAggregate {
   @Override
   public String name() {

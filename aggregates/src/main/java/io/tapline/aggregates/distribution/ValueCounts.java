@@ -8,17 +8,17 @@ import java.util.Arrays;
 
 /**
  * Counts how often each value occurred, for up to {@link #MAX_DISTINCT} distinct values. Beyond
- * that, counts ranges of values (cells), and doubles the width of all cells whenever there would be
- * more than {@link #MAX_DISTINCT}.
+ * that, counts the values in each of several ranges (cells), and doubles the width of all cells
+ * whenever there would be more than {@link #MAX_DISTINCT}.
  *
  * <p>Cells are as narrow as the values seen so far permit. So the counts depend only on the values,
  * not on the order in which they arrived or were merged: reading an input twice gives the same
  * result, unlike quantile sketches that use random bits or compact the latest values.
  *
- * <p>A cell's number is its values' bits, transformed so that they sort like the values, without
- * the lowest {@code shift} bits. A cell contains the values above its lower end, up to and
- * including its upper end. Each power of two, and 1.5 times each, is the lower end of a cell, as
- * long as values lie within 500 octaves.
+ * <p>A cell's number is made from the bits of its values, transformed so that they sort like the
+ * values, minus 1, without the lowest {@code shift} bits. A cell contains the values above its
+ * lower end, up to and including its upper end. Each power of two, and 1.5 times each, is the lower
+ * end of a cell, as long as values lie within 500 octaves.
  */
 final class ValueCounts {
   static final int MAX_DISTINCT = 2048;
@@ -39,8 +39,8 @@ final class ValueCounts {
   }
 
   /**
-   * Returns the counts of the first {@code length} values, at most {@link #MAX_DISTINCT}, which it
-   * sorts.
+   * Returns the counts of the first {@code length} values, and sorts these. REQUIRES: {@code
+   * length} is at most {@link #MAX_DISTINCT}.
    */
   static ValueCounts of(double[] values, int length) {
     Arrays.sort(values, 0, length);
@@ -142,7 +142,7 @@ final class ValueCounts {
     return next > Long.MAX_VALUE >> shift ? Double.MAX_VALUE : value(next << shift);
   }
 
-  /** Returns the cell that contains the value of a rank; ranks begin at 1. */
+  /** Returns the cell that contains the value of this rank; ranks begin at 1. */
   int cellOf(long rank) {
     long below = 0;
     for (int cell = 0; cell < size - 1; cell++) {
@@ -159,7 +159,7 @@ final class ValueCounts {
     return bits ^ bits >> 63 & Long.MAX_VALUE;
   }
 
-  /** Clamps to the finite doubles, since JSON has no infinities. */
+  /** Inverts {@link #order}; clamps to finite doubles, since JSON has no infinities. */
   private static double value(long order) {
     order = Math.max(order(-Double.MAX_VALUE), Math.min(order, order(Double.MAX_VALUE)));
     return Double.longBitsToDouble(order ^ order >> 63 & Long.MAX_VALUE);

@@ -68,8 +68,8 @@ public final class Values implements Accumulator<Values> {
   }
 
   /**
-   * Returns the smallest value such that at least this share of all values do not exceed it; none
-   * if there are no values.
+   * Returns the smallest value that at least this share of all values do not exceed, with its
+   * bounds; none if there are no values.
    */
   Value quantile(double share) {
     count();

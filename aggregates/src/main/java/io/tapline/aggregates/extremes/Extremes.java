@@ -58,7 +58,7 @@ public final class Extremes extends Accumulators {
     min[group] = Math.min(min[group], ((Extremes) other).min[otherGroup]);
   }
 
-  /** Returns a group's extreme of the tuples that were kept. REQUIRES: it has a value. */
+  /** Returns the extreme of a group's kept tuples. REQUIRES: the group has a value. */
   public Value extreme(int group) {
     long ordered = largest ? ~min[group] : min[group];
     return isReal() ? Value.real(Double.longBitsToDouble(sortable(ordered))) : Value.whole(ordered);

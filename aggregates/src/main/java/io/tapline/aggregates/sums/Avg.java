@@ -4,7 +4,7 @@ import io.tapline.aggregates.Accumulators;
 import io.tapline.aggregates.Group;
 import io.tapline.aggregates.Value;
 
-/** The mean of the values; for booleans, the share that is true. */
+/** The mean of the values; for booleans, the share that are true. */
 public final class Avg extends SumAggregate {
   @Override
   public String name() {
