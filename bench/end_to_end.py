@@ -50,7 +50,7 @@ class Feed:
         self.source.stdout.close()
 
     def finish(self):
-        """Returns the monitor's accounting and its CPU seconds. On failure, exits with the monitor's reason."""
+        """Returns the monitor's accounting and its CPU seconds. Raises AssertionError with the monitor's reason if it failed."""
         account, reasons = None, []
         for line in self.monitor.stderr:
             event = parse_event(line)
@@ -151,14 +151,14 @@ class Pipeline:
 
 
 def host_busy_seconds():
-    """Returns the busy seconds of all cores so far, over all processes."""
+    """Returns how many seconds all cores together have been busy since boot."""
     with open("/proc/stat") as file:
         user, nice, system, _, _, interrupt, soft = (int(field) for field in file.readline().split()[1:8])
     return (user + nice + system + interrupt + soft) / TICKS_PER_SECOND
 
 
 def saturated(cpu, others, seconds, waiting, tuples):
-    """Describes the bottleneck. `others` includes the feed."""
+    """Describes the bottleneck. `others` is the CPU time of all processes outside the pipeline, including the feeds."""
     cores, used = os.cpu_count(), sum(cpu.values())
     busiest = max(STAGES, key=lambda stage: cpu[stage])
     busy = (used + others) / seconds
@@ -181,7 +181,7 @@ def model(row, units):
 
 
 def svg(rows, models):
-    """Draws the measured and the modelled curve by number of processes."""
+    """Draws the measured and the modelled rates by number of processes."""
     width, height, left, bottom = 640, 360, 60, 50
     max_x = max(row["processes"] for row in rows + models)
     max_y = 4 * math.ceil(max(row["gbps"] for row in rows + models) / 4)

@@ -3,14 +3,13 @@
 // same names as bench_multilog.
 //
 //   ingest (the default)  --writers W --indexes I --filters F --aggregates A --records N --batch B
-//   --queries             the same number of records with 4 indexes and a filter, then the rows and time of each
-//                         query
+//   --queries             N records with 4 indexes and at least one filter; prints the rows and time of each query
 //
 // Unless --untouched is given, the memory that the log will take is touched before the measurement starts. It is
 // allocated, written and freed, and jemalloc keeps it for Confluo if MALLOC_CONF is
-// narenas:1,dirty_decay_ms:-1,muzzy_decay_ms:-1. Two of Confluo's defects are worked around at no cost. A cursor refers
-// to an expression that is destroyed when the query call returns, so the expression is kept here. A second trigger on
-// an aggregate crashes, so there are no triggers.
+// narenas:1,dirty_decay_ms:-1,muzzy_decay_ms:-1. Works around two defects of Confluo, at no cost in speed: a cursor
+// refers to an expression that is destroyed when the query call returns, so the expression is kept here; a second
+// trigger on an aggregate crashes, so there are no triggers.
 #include <sys/resource.h>
 #include <time.h>
 
@@ -113,7 +112,7 @@ void define(Log* log, const Arguments& arguments) {
     log->add_aggregate("a" + std::to_string(i), "f" + std::to_string(i % arguments.filters), "SUM(bytes)");
 }
 
-// Prepares batches, which are used in rotation; only their rows' times are rewritten.
+// Prepares batches that are appended in rotation; only the times of their rows are rewritten.
 std::vector<confluo::record_batch> make_ring(uint64_t seed) {
   std::vector<confluo::record_batch> ring(kBatches);
   for (size_t i = 0; i < kBatches; ++i) {
@@ -138,7 +137,8 @@ void append(Log* log, confluo::record_batch* batch, uint64_t count) {
   for (uint64_t j = 0; j < count; ++j) log->append(&rows[j]);
 }
 
-// Touches memory for rows, 8 bytes per row for each index, and a margin for Confluo's buckets, which double in size.
+// Touches memory for the rows, 16 bytes per row for each index (twice an entry, since Confluo's buckets double in
+// size), and 256 MiB more.
 void touch_memory(const Arguments& arguments) {
   constexpr size_t kPiece = size_t{1} << 20, kPage = 4096;
   const size_t bytes = arguments.records * (sizeof(PaperRow) + 16 * arguments.indexes) + (size_t{256} << 20);
@@ -265,7 +265,7 @@ Arguments parse(int count, char** values) {
   return arguments;
 }
 
-// Raises Confluo's memory limit of 1 GB, in the file that CONFLUO_CONF names.
+// Raises Confluo's memory limit from 1 GB to 64 GiB, in a file to which it points CONFLUO_CONF.
 void lift_memory_limit(const std::string& folder) {
   std::ofstream(folder + "/confluo.conf") << "max_memory: " << (uint64_t{64} << 30) << "\n";
   setenv("CONFLUO_CONF", (folder + "/confluo.conf").c_str(), 1);

@@ -1,7 +1,7 @@
 // packet_matcher FILE.pcap: the simplest program that pairs HTTP requests with responses, as a baseline for
 // bench/peers. It examines each IPv4 TCP packet in isolation: a payload that begins with "GET " is a request, and one
-// that begins with "HTTP/1." is the response to its connection's last request. It ignores sequence numbers, pipelining,
-// heads that span packets and bodies that resemble heads. Prints each pair's URL and status.
+// that begins with "HTTP/1." is the response to its connection's latest request. It does not consider sequence numbers,
+// pipelining, heads that span packets, or bodies that resemble heads. Prints each pair's URL and status.
 #include <arpa/inet.h>
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Segment {
   std::string_view payload;
 };
 
-// Returns false if the frame is not TCP over IPv4.
+// Returns false if the frame is not a complete TCP segment over IPv4.
 bool decode(const uint8_t* frame, size_t bytes, Segment* segment) {
   if (bytes < kEthernetHeader + 40 || load16(frame + 12) != 0x0800 || frame[kEthernetHeader + 9] != kTcp) return false;
   const uint8_t* ip = frame + kEthernetHeader;

@@ -5,8 +5,8 @@ from degrade import DEGRADATIONS
 
 MEGABYTE = 1e6
 WIDTH = 116
-# The start-up's CPU time varies between runs, and so does the remainder. A remainder below this share of the start-up's
-# time is noise.
+# CPU time without start-up is a difference, and the start-up's CPU time varies between runs. Any difference below this
+# share of the start-up's time is noise.
 NOISE = 0.5
 
 

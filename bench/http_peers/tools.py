@@ -1,4 +1,4 @@
-"""Runs the programs that bench/peers measures over a capture, and reads the (URL, status) pairs that they print."""
+"""Contains the commands of the programs that bench/peers measures, and reads the (URL, status) pairs that they print."""
 import json
 import os
 import re
@@ -25,8 +25,7 @@ class Tool:
         return shutil.which(self.program) is None
 
     def pairs(self, folder):
-        """Returns the (URL, status) pairs in FOLDER/stdout, or None if the program does not pair requests with
-        responses."""
+        """Returns the (URL, status) pairs that the program wrote to the folder, or None if it does not pair requests with responses."""
         return None
 
 

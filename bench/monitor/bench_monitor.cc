@@ -87,8 +87,8 @@ class Bench {
     }
   }
 
-  // Measures the other modes, by wall-clock time instead of CPU time if two threads share a core or a collector
-  // forwards packets.
+  // Measures the other modes; pipeline mode by wall-clock time instead of CPU time, since two threads handle each
+  // packet.
   void modes() {
     for (const Mode& mode : kOtherModes) {
       for (uint32_t bytes : {64u, 128u, 256u, 512u, 1024u, 1500u}) {
@@ -99,7 +99,7 @@ class Bench {
     }
   }
 
-  // Measures a query with TO: each packet is decoded and matched, and none is absorbed.
+  // Measures a query with TO: each packet is decoded and matched, and Engine::absorb() processes none.
   void matched() {
     for (const Target& target : kTargets) {
       if (!wanted(target.parser) || !wanted(target.bytes, 1000)) continue;
@@ -201,7 +201,7 @@ class Bench {
     return row;
   }
 
-  // Writes a plan file with a query for the parser's tuples over all traffic to the servers.
+  // Writes a plan file whose query runs the parser over all connections to the servers. Returns its path.
   static std::string plan_for(const std::string& parser) {
     const std::string path = "/tmp/tapline-bench-" + std::to_string(getpid()) + ".json";
     std::ofstream(path) << ordered_json{{"format", 1},
@@ -213,7 +213,7 @@ class Bench {
   }
 
   // Measures one parser, and the receive loop alone just before and just after it, so that a change in the machine's
-  // speed is visible and has half the effect.
+  // speed is visible and has only half the effect.
   ordered_json one_parser(const std::string& parser, uint32_t bytes, uint32_t flows, bool is_matched = false) {
     const TrafficOptions traffic = traffic_for(parser, bytes, flows);
     Trial trial = trial_for(Subject::kMonitor, traffic);

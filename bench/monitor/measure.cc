@@ -30,7 +30,7 @@ namespace {
 
 constexpr double kTimeoutS = 20;
 constexpr uint32_t kSampleEveryPackets = 1 << 13;
-// After this number of rounds, every connection has occurred and its memory has been touched.
+// After this number of rounds, every flow has sent packets, and the memory for its connection has been touched.
 constexpr uint64_t kWarmUpRounds = 3;
 constexpr char kHugepagesFile[] = "/proc/sys/vm/nr_hugepages";
 constexpr int kHugepages = 512;
@@ -153,7 +153,7 @@ void stay_on(int first_core, int cores) {
 
 // ---- In the benchmark ----
 
-// Reads until no data has arrived for `for_ms` or all writers have closed the pipe.
+// Reads for `for_ms`, or until all writers have closed the pipe.
 void read_for(int fd, int for_ms, std::string* text) {
   pollfd wanted = {fd, POLLIN, 0};
   const int64_t until_ns = monotonic_ns() + for_ms * int64_t{1'000'000};
@@ -189,7 +189,7 @@ void read_while_measured(const QueueSamples& queue, const Trial& trial, int repo
   read_for(report_fd, static_cast<int>(trial.seconds * 1000) + 20, report);
 }
 
-// Ends the child, and kills it if it takes too long. Returns true if it ended normally.
+// Terminates the child, and kills it if that takes too long. Returns true if it exited with code 0.
 bool end(pid_t child, int report_fd, std::string* report) {
   kill(child, SIGTERM);
   const int64_t until_ns = monotonic_ns() + static_cast<int64_t>(kTimeoutS * 1e9);

@@ -52,8 +52,8 @@ double tsc_hz();
 // Runs the trial. REQUIRES: one thread, no DPDK in this process.
 Measurement run(const Trial& trial);
 
-// Returns true if DPDK can get hugepages. If there are none, reserves some until this process exits, provided that it
-// has the permission.
+// Returns true if DPDK can get hugepages. If there are too few, tries to reserve some until this process exits, which
+// needs permission.
 bool provide_hugepages();
 
 }  // namespace tapline::bench

@@ -101,7 +101,7 @@ class Plot:
 
 
 def named(rows, key):
-    """Returns {name: rows}, in the order of first appearance."""
+    """Groups rows by name, or by key(row) if key is not None, in order of first appearance."""
     by_name = {}
     for row in rows:
         if row:

@@ -1,6 +1,8 @@
-// A file that both bench_monitor and the traffic in the measured process map.
+// A file that both bench_monitor and the traffic library in the measured process map.
 //
-// The measured process only writes, and the benchmark reads once it has ended; there is no other synchronisation.
+// The benchmark writes the options before it starts the measured process, which then adds samples. While that runs, the
+// benchmark reads samples only to follow the warm-up, without synchronisation; it evaluates them once the process has
+// ended.
 #pragma once
 
 #include <atomic>

@@ -7,7 +7,7 @@
 //
 //   0 SYN ─▶  1 ◀─ SYN/ACK  2 ACK ─▶  3…197 data  198 FIN ─▶  199 ◀─ FIN
 //
-// Data packets alternate between both directions (kTcp), or contain one GET request each, without responses (kHttpGet).
+// Data packets alternate between the directions (kTcp), or contain one GET request each, without responses (kHttpGet).
 // In frames of 64 bytes, which have room for 6 bytes of data, the shortest request takes three packets. All frames have
 // the same length; frames without data are padded, as on a wire. Checksums are zero.
 #pragma once
@@ -24,7 +24,7 @@ struct TrafficOptions {
   TrafficKind kind = TrafficKind::kTcp;
   uint32_t frame_bytes = 60;  // without the frame check sequence
   uint32_t flows = 1000;
-  // The number of the first flow, which determines the addresses: different queues have different flows.
+  // The number of the first flow. Numbers determine addresses, so queues can have different flows.
   uint32_t first_flow = 0;
 };
 

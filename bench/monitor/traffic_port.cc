@@ -1,9 +1,10 @@
 // Provides endless traffic to every DPDK port of the process that loads it, and counts the received packets.
 //
-// It is loaded before librte_ethdev (linked first, or by LD_PRELOAD), and adds a receive callback to each queue when it
-// is started. The callback fills the empty buffers that net_null returns. So the monitor and dpdk-testpmd receive the
-// same packets from the same mempool by the same path, and generating them has the same cost for both. net_null alone
-// delivers frames of zeros; net_pcap copies every packet and repeats connections that have ended.
+// It is loaded before librte_ethdev (linked first, or by LD_PRELOAD), and adds a receive callback to each queue of a
+// port when the port is started. The callback fills the empty buffers that net_null returns. So the monitor and
+// dpdk-testpmd receive the same packets from the same mempool by the same path, and generating them has the same cost
+// for both. net_null alone delivers frames of zeros; net_pcap copies every packet and repeats connections that have
+// ended.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <rte_cycles.h>
@@ -52,7 +53,7 @@ class Queue {
   void fill(rte_mbuf** mbufs, uint16_t count) {
     for (uint16_t i = 0; i < count; ++i) {
       auto* frame = rte_pktmbuf_mtod(mbufs[i], uint8_t*);
-      // Buffers return unchanged, so only a new buffer needs to be filled completely.
+      // Recycled buffers keep their contents, so only a new buffer needs to be filled completely.
       if (std::memcmp(frame, prepared_.data(), 8) != 0) [[unlikely]]
         traffic_.prepare(frame);
       traffic_.next(frame);
