@@ -47,7 +47,7 @@ def byte_order(head):
 
 
 def records(capture):
-    """Yields the seconds, header and bytes of each packet in a classic capture file."""
+    """Yields the time in whole seconds, the record header and the bytes of each packet in a classic capture file."""
     with open(capture, "rb") as source:
         order = byte_order(source.read(24))
         while len(header := source.read(16)) == 16:
@@ -56,7 +56,7 @@ def records(capture):
 
 
 def enlarge(capture, path, min_packets=MIN_PACKETS):
-    """Writes the capture repeatedly until there are min_packets. Returns the number of packets.
+    """Writes the capture repeatedly until there are at least min_packets. Returns the number of packets.
 
     Each repetition has later times and different second octets of IPv4 addresses, so connections differ. Header
     checksums, which are not verified, are unchanged."""
@@ -116,7 +116,8 @@ def measure(parser, output, capture, one, pairs, rows):
 
 
 def own_captures_of_parsers():
-    """Yields (parser, capture) from the parsers' folders. Captures are in the repository or under TAPLINE_CAPTURES."""
+    """Yields (parser, capture) for each parser whose folder names one. Paths are relative to the repository or to
+    TAPLINE_CAPTURES."""
     for path in sorted(glob.glob(os.path.join(ROOT, "parsers", "*", "traffic.json"))):
         with open(path) as file:
             capture = json.load(file).get("capture")

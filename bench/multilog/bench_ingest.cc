@@ -21,8 +21,8 @@ struct Line {
   }
 };
 
-// Returns the rate, in records per second, of a plain copy into touched huge pages, with the same timestamps and one
-// thread per writer.
+// Returns the rate, in records per second, of only stamping and copying the records into touched huge pages, with one
+// thread per writer. `streaming` selects non-temporal stores instead of memcpy().
 double copy_baseline(const Arguments& arguments, bool streaming) {
   const size_t bytes = std::min<size_t>(arguments.records, 20000000) / arguments.writers * kRowBytes;
   std::vector<uint8_t*> memory;

@@ -3,17 +3,17 @@
 // into memory that has already been touched.
 //
 //   ingest (the default)  --writers W --indexes I --filters F --aggregates A --triggers T --records N
-//   --queries             the same records with 4 indexes, then the rows and time of each query, and the time to fetch
-//                         only the same rows from known addresses; and ingest while queries run
+//   --queries             the same records with 4 indexes, then the rows and time of each query, and the time of only
+//                         fetching the same rows from known addresses; and ingest while queries run
 //   --rate R              offers R records per second instead of as many as possible, and measures the CPU use of the
 //                         writers
 //   --untouched           nothing touches the log's memory before the measurement (bench/confluo/run)
-//   --layout              the measurements behind the layout: copies, columns, building postings, fetching rows
+//   --layout              the measurements behind the layout: copies, columns, comparisons of keys, building postings
 //   --restart DIRECTORY   N records with a journal, and the time to load them; the directory must be empty
 //
 // Filters are `src_ip == … && dst_port == …` (each matches 1 record in 2560). Aggregates are SUM(bytes) over filters,
-// with 1 ms buckets. Triggers are `SUM > …` on the aggregates, each evaluated every millisecond. Times are wall-clock
-// times per batch.
+// with 1 ms buckets. Triggers are `SUM > …` on the aggregates, each evaluated every millisecond. The rows of a batch
+// have the same timestamp, the current time.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

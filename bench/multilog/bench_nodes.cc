@@ -3,7 +3,8 @@
 //
 //   bench_nodes FOLDER CAPTURE FIRST COUNT MEMORY_MIB
 //
-// COUNT nodes, numbered N from FIRST, listen on FOLDER/hN until SIGTERM; each has the capture's packets.
+// COUNT nodes, numbered N from FIRST, listen on the sockets FOLDER/hN until SIGTERM. Each contains the capture's
+// packets.
 #include <signal.h>
 
 #include <atomic>
@@ -32,7 +33,7 @@ void fail(const std::string& message) {
   std::exit(1);
 }
 
-// Starts a node with the same settings as nodes in separate processes.
+// Starts a node with the same settings as nodes in separate processes, and starts reading the capture into its log.
 Node start(const std::string& folder, const std::string& capture, const std::string& name, uint32_t memory_mib) {
   NodeConfig config;
   config.node = name;

@@ -67,7 +67,7 @@ void fetch_only(const std::vector<const uint8_t*>& all, uint64_t* sum) {
   }
 }
 
-// Measures the time of memory access alone: the same rows in the same order.
+// Returns the median time, in milliseconds, of accessing the query's rows in memory without querying them.
 double measure_fetch(const MultiLog& log, const QuerySpec& spec, uint64_t* sum) {
   const std::vector<const uint8_t*> all = addresses_of(log, spec);
   std::vector<double> times;
@@ -155,7 +155,7 @@ void measure_concurrent_ingest(MultiLog* log, const Arguments& arguments, uint64
 void run_queries(Arguments arguments) {
   arguments.indexes = 4;
   arguments.filters = std::max<uint64_t>(arguments.filters, 1);
-  // For the comparison with Confluo, only the queries are measured.
+  // With --untouched, for the comparison with Confluo, only the queries are measured.
   const uint64_t more = arguments.untouched ? 0 : 90000000;
   const auto log = open_for(arguments, arguments.records + more);
   for (uint64_t i = 0; i < arguments.writers; ++i) (void)log->add_writer().ok();

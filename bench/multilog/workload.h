@@ -16,7 +16,8 @@ namespace tapline::multilog {
 
 inline constexpr uint64_t kBatch = 1024;
 inline constexpr size_t kRowBytes = sizeof(PaperRow);
-// Batches are appended in turn, so records are read from the second-level cache, as with DDIO on a NIC.
+// Number of batches, which are appended in rotation: few enough to stay in the second-level cache, so that reading
+// records is as cheap as with a NIC's DDIO.
 inline constexpr size_t kBatches = 16;
 
 struct Arguments {

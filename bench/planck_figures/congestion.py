@@ -23,7 +23,7 @@ class Congestion:
     return [runs.mean(self._runs(mirror, ports), series, share) for ports in self._ports]
 
   def _change(self, runs, mirror, series, share=0):
-    """Returns the largest ratio to runs without mirroring."""
+    """Returns the largest ratio of the series' means to those without mirroring, over the numbers of ports."""
     plain = self._of_each(runs, "no mirroring", series, share)
     return max(mirrored / max(1e-9, plain_value) for plain_value, mirrored in zip(plain, self._of_each(runs, mirror, series, share)))
 

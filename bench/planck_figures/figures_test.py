@@ -13,7 +13,7 @@ from tables import replace_block, table
 
 
 def made_up_results():
-  """Returns every series that tapline-mirroring prints, with a few points each."""
+  """Returns the results of a run with every series that tapline-mirroring prints, with a few points each."""
   curves = ("burst", "gap", "sender_gap", "delay", "ready", "load_ready", "rolling", "estimate", "low", "high", "truth")
   figures = ("bursts_of_one", "gaps_within_13", "gap_mean", "gap_deviation", "unfairness", "lost", "throughput_mean", "bursts_within",
              "bursts_error", "all_within", "tcp_steady_error", "tcp_steady_width", "tcp_filling_bias", "udp_error",

@@ -34,7 +34,7 @@ class Runs:
     self._results = results
 
   def value(self, command, series, x=0):
-    """Returns a run's figure, or the point of a curve at x; 0 if the run has none."""
+    """Returns a run's figure, or the value of a curve at x; 0 if the run has neither."""
     return next((y for known_x, y in self._results[command].get(series, []) if abs(known_x - x) < 1e-9), 0)
 
   def mean(self, commands, series, x=0):
@@ -43,7 +43,7 @@ class Runs:
     return sum(self.value(command, series, x) for command in having) / max(1, len(having))
 
   def curve(self, command, series, scale=1, largest=None):
-    """Returns a curve, without its points beyond `largest`."""
+    """Returns a curve with its x values multiplied by `scale`, without the points beyond `largest`."""
     points = [(x * scale, y) for x, y in self._results[command].get(series, [])]
     return [point for point in points if largest is None or point[0] <= largest]
 

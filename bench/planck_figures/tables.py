@@ -11,7 +11,7 @@ def table(heads, rows):
 
 
 def replace_block(page, text):
-  """Replaces the text between the comments `begin bench/planck` and `end bench/planck` of a page."""
+  """Returns the page with new text between the comments `begin bench/planck` and `end bench/planck`."""
   begin, end = f"<!-- begin {BLOCK} -->\n", f"<!-- end {BLOCK} -->\n"
   before, rest = page.split(begin)
   _, after = rest.split(end)
@@ -19,8 +19,8 @@ def replace_block(page, text):
 
 
 def replace_docs(root, results, parts):
-  """Replaces the block in docs/explanation/planck.md with the tables of the parts that have been run, and replaces the plots next to the
-  page."""
+  """Replaces the block in docs/explanation/planck.md with the tables of the parts that have been run, and copies the
+  plots to the page's folder."""
   folder = os.path.join(root, "docs", "explanation", "planck")
   os.makedirs(folder, exist_ok=True)
   for name in os.listdir(results):
