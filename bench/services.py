@@ -155,7 +155,8 @@ class FlinkCluster:
 
 class TaplineServer:
     """Context manager for a `tapline server` over the bundled capture or another source, with a separate temporary
-    folder. It serves over TLS if `tls` is given: a folder that contains control.pem, its certificate for localhost."""
+    folder. If `tls` is given, it serves over TLS: the folder contains ca.pem, control.pem (a certificate for localhost)
+    and control.key."""
 
     def __init__(self, port, *arguments, source=("--pcap", SMALL_CAPTURE), tls=None):
         self.url = f"http://127.0.0.1:{port}"

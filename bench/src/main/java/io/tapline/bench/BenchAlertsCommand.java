@@ -114,7 +114,7 @@ final class BenchAlertsCommand implements Callable<Integer> {
     return complete ? 0 : 1;
   }
 
-  /** Measures events. Returns true if every event arrived or is known to be missing. */
+  /** Measures events. Returns true if every event arrived or was counted as missing or unseen. */
   private boolean events() throws Exception {
     TextTable table =
         TextTable.ofText(

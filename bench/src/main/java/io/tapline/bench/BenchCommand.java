@@ -5,7 +5,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code tapline bench}: comparisons with baselines in the same run. */
+/** {@code tapline bench}: benchmarks, with baselines in the same run. */
 @Command(
     name = "bench",
     description = "Compares with baselines in the same run: tables, JSON and SVG.",

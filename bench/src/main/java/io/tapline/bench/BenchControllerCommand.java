@@ -19,7 +19,7 @@ import picocli.CommandLine.Option;
 
 /**
  * {@code tapline bench controller}: installs rules on simulated switches, and compares the time
- * with a bare loop.
+ * with that of a bare loop that writes the same bytes.
  */
 @Command(
     name = "controller",

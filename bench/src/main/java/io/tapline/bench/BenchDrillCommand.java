@@ -143,10 +143,11 @@ final class BenchDrillCommand implements Callable<Integer> {
   }
 
   /**
-   * Models nodes on separate hosts. The model assumes that nodes work in parallel, that only this
-   * program's CPU time grows with their number, spread evenly over its cores, and that the network
-   * between hosts is as fast as this host's sockets. Also prints the measurement with the most
-   * nodes.
+   * Prints modelled latencies for nodes on separate hosts, next to those of the last measurement.
+   * The model assumes that nodes work in parallel, that only this program's CPU time grows with
+   * their number, spread evenly over its cores, and that the network between hosts is as fast as
+   * this host's sockets. Prints only without --json, and only if the first measurement has one node
+   * and the last has several.
    */
   private void model(List<Latencies> all) {
     for (String label : List.of("snapshot", "query")) {
