@@ -5,10 +5,10 @@
 
 namespace tapline::memcached {
 
-// The effect of a command, in any of the protocols.
+// The kind of operation that a command performs, in any of the protocols.
 enum class Group : uint8_t { kRead, kWrite, kRemove, kArithmetic, kTouch, kOther };
 
-// The arguments of a text command.
+// The syntax of a text command's arguments.
 enum class Form : uint8_t {
   kKeys,      // get <key>*
   kTimeKeys,  // gat <seconds> <key>*
@@ -20,7 +20,7 @@ enum class Form : uint8_t {
   kPlain  // anything
 };
 
-// The beginning of a text response. The values are bit numbers, since Command::answers is a set of them.
+// A kind of text response, identified by its first word. The values are bit positions in Command::answers.
 enum class Answer : uint8_t {
   kValue,
   kEnd,
@@ -71,8 +71,8 @@ struct TextRequest {
   std::string_view opaque = {};  // meta flag O
 };
 
-// Parses a line, which includes its line end. The check is strict, since a malformed line belongs to another protocol
-// or is not the beginning of a request.
+// Parses a line with its line end; `command` is null if it is malformed. The check is strict, since a malformed line
+// belongs to another protocol or is not the beginning of a request.
 TextRequest parse_request(std::string_view line);
 // Returns true if a line with this beginning might still become a request.
 bool may_become_request(std::string_view bytes);
@@ -88,7 +88,7 @@ struct TextResponse {
 TextResponse parse_response(std::string_view line);
 bool may_become_response(std::string_view bytes);
 
-// Calls visit(key) for each of the keys of a TextRequest.
+// Calls visit(key) for each key in TextRequest::keys.
 template <typename Visit>
 void for_each_key(std::string_view keys, Visit visit) {
   while (!keys.empty()) {
@@ -99,13 +99,13 @@ void for_each_key(std::string_view keys, Visit visit) {
   }
 }
 
-// The 24 bytes before each message of the binary protocol.
+// The header of a message in the binary protocol.
 //
 //   ┌───────┬────────┬────────────┬──────────────┬───────────┬─────────────────┬────────────┬────────┬─────┐
 //   │ magic │ opcode │ key length │ extra length │ data type │ vbucket, status │ body bytes │ opaque │ cas │
 //   │ 1     │ 1      │ 2          │ 1            │ 1         │ 2               │ 4          │ 4      │ 8   │
 //   └───────┴────────┴────────────┴──────────────┴───────────┴─────────────────┴────────────┴────────┴─────┘
-//   then extras, key and value, body bytes in total
+//   followed by extras, key and value, which have "body bytes" in total
 struct BinaryHead {
   static constexpr size_t kBytes = 24;
   static constexpr uint8_t kRequestMagic = 0x80, kResponseMagic = 0x81;
@@ -120,7 +120,7 @@ struct BinaryHead {
 
   uint64_t value_bytes() const { return body_bytes - extra_bytes - key_bytes; }
   uint64_t bytes() const { return kBytes + uint64_t{body_bytes}; }
-  // Returns the length of the head with extras and key.
+  // Returns the length of head, extras and key.
   uint64_t unit_bytes() const { return kBytes + extra_bytes + key_bytes; }
 };
 
@@ -132,7 +132,8 @@ struct BinaryCommand {
 
 // Returns true if the available bytes begin like a message of the binary protocol.
 bool may_be_binary(std::string_view bytes);
-// Returns false if the lengths are contradictory. REQUIRES: may_be_binary(bytes), and at least 24 bytes.
+// Returns false if the lengths are contradictory, too large, or wrong for the opcode. REQUIRES: may_be_binary(bytes),
+// and at least 24 bytes.
 bool parse_head(std::string_view bytes, BinaryHead* head);
 // Returns null for opcodes that memcached doesn't have.
 const BinaryCommand* binary_command(uint8_t opcode);

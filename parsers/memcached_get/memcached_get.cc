@@ -14,9 +14,9 @@ using memcached::Response;
 
 enum class LookupResult : uint8_t { kHit, kMiss, kNothing };
 
-// Finds the outcome of each key of a request in the response, in the order of the request. Values have that order, so a
-// skipped key was a miss, unless there is a gap. If values are in another order (through a proxy), each key is searched
-// in all of them, and a gap anywhere may hide it.
+// Looks up each key of a request in the response, in the order of the request. Values normally have that order, so a
+// skipped key was a miss, unless a gap may hide its value. If values are in another order (through a proxy), each key
+// is compared with up to kMaxTries values, and any gap may hide it.
 class Finder {
  public:
   Finder(const Request& request, const Response& response) : response_(response), torn_(response.cut) {
@@ -165,7 +165,7 @@ void MemcachedGet::emit_transaction(const TupleHeader& header, const Request* re
   emit_keys(header, *request, *response, row, out);
 }
 
-// Emits one tuple for each key of a text request.
+// Emits one tuple for each key of an answered get in the text protocol.
 void MemcachedGet::emit_keys(const TupleHeader& header, const Request& request, const Response& response,
                              const Row& all, Emitter& out) {
   Finder finder(request, response);

@@ -54,7 +54,7 @@ TEST(MemcachedGet, EachKeyOfAMultiGet) {
   expect_at_every_cut(
       "get a b  c d\r\nget e f\r\n", "VALUE b 0 2\r\nbb\r\nVALUE d 0 3\r\nEND\r\nEND\r\nEND\r\n",
       {"get a 0 miss 0 ", "get b 1 hit 2 ", "get c 0 miss 0 ", "get d 1 hit 3 ", "get e 0 miss 0 ", "get f 0 miss 0 "});
-  // A proxy may respond in another order, and a key may be requested twice.
+  // A proxy may return values in another order, and a key may be requested twice.
   EXPECT_EQ(
       parse(one_connection("get a b a\r\n", "VALUE b 0 1\r\nb\r\nVALUE a 0 2\r\naa\r\nVALUE a 0 2\r\naa\r\nEND\r\n")),
       (Lines{"get a 1 hit 2 ", "get b 1 hit 1 ", "get a 1 hit 2 "}));
@@ -142,7 +142,7 @@ TEST(MemcachedGet, Times) {
   EXPECT_EQ(run.tuples()[0]["response_time_ns"], "73000000");
 }
 
-// Makes a get of ten keys, two of which are misses, with a response in segments of 100 bytes; then another get.
+// Makes a get of ten keys with two misses, answered in segments of 100 bytes, and then another get.
 std::vector<Frame> long_multi_get() {
   std::string request = "get", answer;
   for (int i = 0; i < 10; ++i) {
@@ -186,15 +186,15 @@ TEST(MemcachedGet, AGapInAMultiGetHidesOnlyItsKeys) {
         EXPECT_EQ(tuple["value_bytes"], missed ? "0" : std::to_string(60 + key[1] - '0')) << key;
       }
       EXPECT_EQ(last, 1u) << lost << " and " << offset << " lost";
-      // A response without its head can't be attributed. A segment contains the heads of at most two values, with one
-      // miss between them.
+      // A response without its first segment can't be paired. Any other segment contains the heads of at most two
+      // values, with one miss between them, so it hides at most three keys.
       if (lost == first_response) continue;
       EXPECT_LE(unknown, lost == offset ? 3u : 6u) << lost << " and " << offset << " lost";
     }
   }
 }
 
-// If a response's value was lost, only END remains, which is not a miss.
+// If the frame with the value is lost, only END remains of the response, which does not prove a miss.
 TEST(MemcachedGet, AnEndAfterAGapIsNotAMiss) {
   for (const char* request : {"get a\r\n", "get a b\r\n"}) {
     Conversation conversation;
@@ -233,7 +233,7 @@ TEST(MemcachedGet, JoinsInMidStream) {
   EXPECT_EQ(parse(frames), (Lines{"- - 0 stored - response", "get b 0 miss 0 ", "get c 0 miss 0 "}));
 }
 
-// Makes requests for distinct keys, each with a value of unique length, so that a wrong pair is detected.
+// Makes requests for distinct keys, each with a value of unique length, so that wrong pairs are detected.
 std::vector<Frame> self_identifying(bool is_binary, int batch) {
   Conversation conversation;
   conversation.handshake();

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compares memcached_get with the client's log of a capture, and with tshark's dissection of other captures.
 
-With the client's log, compares every command, its key, and whether it was a hit, connection by connection, in sending
-order; no answer may take longer than the client measured. In other captures, compares the command and keys of every
-request that tshark lists.
+In the capture with the client's log, compares every command, its key, and whether it was a hit, connection by
+connection, in sending order; no response may take longer than the client measured. In other captures, compares the
+command and keys of every request that tshark lists.
 
 usage: truth_test.py [MONITOR]
 """
@@ -22,8 +22,8 @@ READS = {"get", "gets", "getkq"}
 
 
 def logged(op, misses):
-    """Returns the commands of one log entry: (command, key). `misses`: keys whose incr was a miss, so the client sets
-    them."""
+    """Returns the commands of one log entry: (command, key). `misses`: true if the connection's previous entry was an
+    incr of the same key: it missed, so the client sets the key."""
     name, keys = op["op"], op["keys"]
     if name == "getkq*+noop":
         return [("getkq", key) for key in keys] + [("noop", "")]
@@ -49,7 +49,7 @@ def compare_log(folder, monitor, faults):
     for t in oracle.tuples(monitor, "memcached_get", capture):
         if t["command"] != "quit":
             ours["udp" if t["dst_port"] == 11211 and t["flow_id"].endswith("-00000000") else t["src_port"]].append(t)
-    # Answers come in the order of the requests, but a noreply command is reported at once and a quiet command later, so
+    # Tuples are in the order of the responses, but a noreply command is reported at once and a quiet command later, so
     # this sorts by request time.
     for tuples in ours.values():
         tuples.sort(key=lambda t: t["time_ns"] - t["response_time_ns"])
@@ -72,7 +72,7 @@ def compare_log(folder, monitor, faults):
         if hits is not None and hits != sum(t["hit"] for t in seen):
             faults.append(f"port {port}: {op}: {[(t['key'], t['hit']) for t in seen]}")
         gets += sum(t["command"] in READS for t in seen)
-        # The generator's UDP client accepts any datagram as the response.
+        # The generator's UDP client accepts any datagram as the response, so its latencies are not compared.
         slower += port != "udp" and any(t["response_time_ns"] > op.get("lat", 1e9) * 1e9 for t in seen)
     for port, count in position.items():
         if len(ours[port]) != count:

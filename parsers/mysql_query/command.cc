@@ -53,7 +53,7 @@ bool is_internal(uint8_t command) {
   return command == 0x0b || command == 0x0f || command == 0x10 || command == 0x14 || command == 0x1d;
 }
 
-// Returns the length of a parameter's value in the binary protocol; npos if the value contains its length.
+// Returns the length of a parameter's value in the binary protocol; npos if the value begins with its length.
 size_t value_bytes(uint8_t type) {
   switch (type) {
     case 0x01:  // TINY
@@ -114,7 +114,7 @@ Bytes without_attributes(Bytes text, uint32_t capabilities, bool capabilities_kn
 void read_text(const Packet& packet, Bytes bytes, Command* command, std::string* text) {
   command->cut = packet.cut || packet.payload.size() < packet.length;
   text->assign(text_of(bytes));
-  // A field list names a table, followed by columns.
+  // A field_list contains a table's name, NUL, and a pattern for columns.
   if (command->code == code::kFieldList) text->resize(std::min(text->find('\0'), text->size()));
   sql::hide_secrets(*text, kQuotes, command->cut);
 }

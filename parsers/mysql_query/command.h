@@ -25,7 +25,8 @@ inline constexpr uint32_t kCompress = 1 << 5, kProtocol41 = 1 << 9, kTls = 1 << 
 
 // Longer statements are truncated to the maximum string length of a tuple.
 inline constexpr uint32_t kMaxStatementBytes = 32 << 10;
-// Denotes the statement prepared last, for servers that accept an execute before they have responded to the prepare.
+// The ID that denotes the statement prepared last, for servers that accept an execute before they have responded to the
+// prepare.
 inline constexpr uint32_t kLatestStatement = 0xffffffff;
 
 // Returns the value of the field `kind`; empty if this is not a command.
@@ -55,16 +56,16 @@ struct Command : RequestHalf {
   }
 };
 
-// Fills in the command's fields, and sets *text to the statement without anything that may be a password. Query
-// attributes precede the text if the capabilities include them, or if the capabilities are unknown and the text begins
-// like attributes.
+// Fills in the command's fields, and sets *text to the statement without anything that may be a password. Skips query
+// attributes, which are expected if the capabilities include them, or if the capabilities are unknown and the text
+// begins like attributes.
 void read_command(const Packet& packet, uint32_t capabilities, bool capabilities_known, Command* command,
                   std::string* text);
 
 // Reads the capabilities in a client's first packet; returns false if it is not such a packet. Reads nothing else,
 // since a name and a password follow.
 bool read_login(const Packet& packet, uint32_t* capabilities);
-// Returns true if the packet is only the beginning of a login, whose rest is encrypted.
+// Returns true for the beginning of a login that continues encrypted (SSLRequest).
 bool is_tls_request(const Packet& packet);
 
 // Returns true if the bytes begin with a command that ends with them, extends beyond them, or is followed by another

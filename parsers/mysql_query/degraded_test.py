@@ -3,9 +3,8 @@
 
 A simple evaluator provides the truth. It has whole streams in memory and ignores result sets: a command is a client's
 packet with sequence number 0, and its response begins with the server's first segment that acknowledges the whole
-command. A pair that the monitor reports is right if the evaluator has a pair with the same statement, times and client.
-A pair's heads are present if the damaged file has the frames with the first bytes of both messages (under a snap
-length: including these bytes).
+command. A pair that the monitor reports is right if the evaluator has a pair with the same client, kind, statement and
+time to first byte. A pair's heads are present if the damaged file has the frames with the first bytes of both messages.
 
 usage: degraded_test.py [MONITOR]
 """
@@ -29,12 +28,12 @@ KINDS = {**TEXT_COMMANDS, **UNANSWERED, 2: "init_db", 14: "ping", 23: "execute"}
 KEPT_TEXT_BYTES = 32 << 10
 
 Frame = collections.namedtuple("Frame", "number time_us client to_server seq ack syn payload")
-# The last three are frames: the command's, the response's, and those of the statement that the command names.
+# The last three are frames: the command's, the response's, and the two in which the statement was prepared.
 Pair = collections.namedtuple("Pair", "client kind statement request response prepared")
 
 
 def frames_of(capture, limit):
-    """Returns the readable frames with TCP over IPv4 in a classic capture."""
+    """Returns the first frames of a classic pcap file, at most `limit`. All must contain TCP over IPv4."""
     data = subprocess.run(["zstd", "-dc", "--long=27", str(capture)], capture_output=True, check=True).stdout
     position, number, frames = 24, 0, []
     while position + 16 <= len(data) and number < limit:
@@ -129,8 +128,8 @@ def key_of(client, kind, statement, first_byte_us):
 
 
 def truth_keys(truth, times):
-    """Returns the pairs whose heads are present. An execute has its text if the heads of its statement are also
-    present."""
+    """Returns the number of pairs per key, for pairs whose heads are present. An execute has its text only if the frames
+    that prepared the statement are present, too."""
     keys = collections.Counter()
     for pair in truth:
         if pair.response is None or times[pair.request.number] is None or times[pair.response.number] is None:

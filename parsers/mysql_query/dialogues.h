@@ -6,7 +6,7 @@
 #include "parsers/testing/dialogue.h"
 #include "parsers/testing/harness.h"
 
-// Helpers that the tests of mysql_query share.
+// Helpers shared by the tests of mysql_query.
 namespace tapline::mysql_test {
 
 using testing::Conversation;
@@ -69,7 +69,7 @@ inline std::string column(int sequence) {
 }
 inline std::string count(int sequence, uint8_t columns) { return packet(sequence, number(columns, 1)); }
 
-// Makes a result set of two columns whose packets begin with number *sequence, which becomes the next number.
+// Makes a result set of two columns, in packets numbered from *sequence. Advances *sequence to the number after them.
 inline std::string result_set(int* sequence, int rows, uint16_t status = 2, bool eof_packets = true) {
   std::string result = count((*sequence)++, 2);
   result += column((*sequence)++);

@@ -9,7 +9,7 @@ constexpr uint32_t kKeptOfFirst = 256;    // a greeting
 constexpr uint32_t kKeptOfResponse = 64;  // the numbers of an OK, the code of an error
 constexpr uint32_t kMaxGreetingBytes = 4 << 10;
 constexpr uint32_t kMaxLoginBytes = 128 << 10;
-// A stream that was joined in the middle uses another protocol if no MySQL message is found within this many bytes.
+// A connection joined in the middle is not MySQL if no message of the protocol is found within this many bytes.
 constexpr uint64_t kMaxSeekBytes = 16 << 20;
 constexpr size_t kKeptTextBytes = 256;
 
@@ -80,7 +80,7 @@ ExchangeVerdict Exchange::gap(Side side, uint64_t bytes, const Segment& segment,
       on_packet(side, packet, teller);
       break;
     case PacketReader::Gap::kOutOfStep:
-      // If a command is cut, its head still gives its end.
+      // If a command is cut, its header still gives its end.
       if (is_client(side) && early_ == 0 && stream.reader.begun(&packet)) on_packet(side, packet, teller);
       lose_step(side);
       break;
@@ -250,7 +250,7 @@ bool Exchange::resume_client(Side side, const Piece& piece, Sink& sink) {
   return true;
 }
 
-// Resumes at a response. It must acknowledge more than the latest one did, whose middle may look like a response.
+// Resumes at a response. It must acknowledge more than the latest one, since the middle of that may look like this.
 bool Exchange::resume_server(Side side, const Piece& piece, Sink& sink) {
   bool strong = false;
   const Segment& segment = piece.segment;
@@ -358,7 +358,7 @@ void Exchange::on_client_packet(Side side, const Packet& packet, Sink& sink) {
 void Exchange::on_command(const Packet& packet, Sink& sink) {
   if (std::exchange(early_, 0) != 0) return pairing_.end_request(packet.end);
   logging_in_ = false;
-  // The client has received the whole last response, whose end was not found here.
+  // The client has received all of the last response, although its end was not found here.
   const bool server_lost = sides_[other_side(static_cast<Side>(client_))].mode == Mode::kSeek;
   if (server_lost && pairing_.response() != nullptr) end_response(sink, false);
   is_answered(packet.payload[0]) ? on_request(packet, sink) : report_unanswered(packet, sink);
@@ -383,8 +383,8 @@ void Exchange::report_unanswered(const Packet& packet, Sink& sink) {
   sink.on_transaction(&command, nullptr);
 }
 
-// Finds the text of the statement that a command runs. A statement may be executed before the response with its ID was
-// seen, or even sent.
+// Sets text_ to the text of the statement that a command runs, if it is known. A statement may be executed before the
+// response with its ID was seen, or even sent.
 void Exchange::name_statement(const Command& command) {
   if (!runs_statement(command.code)) return;
   if (const StatementTable::Statement* statement = statements_.find(command.statement_id)) {

@@ -48,7 +48,7 @@ class Exchange {
     kInStep,  // a packet begins where the last one ended
     kSeek,    // looking for the beginning of a message
   };
-  // An unmistakable message proves the protocol, and so do this many other messages.
+  // The protocol is proven by one unmistakable message, or by weaker ones with this total weight.
   static constexpr uint8_t kProof = 3;
 
   struct Stream {
@@ -118,8 +118,7 @@ class Exchange {
   bool eof_may_follow_ = false;  // see ResponseReader::Progress::kMaybeDone
   bool response_acked_known_ = false;
   bool commands_known_ = false;  // true if all commands since the login are known
-  // Expected sequence number of the next packet of the response being read, or of a packet that may follow the last
-  // one.
+  // Expected sequence number of the response's next packet, or of the EOF packet that may follow a response.
   uint8_t next_sequence_ = 0;
   uint32_t server_capabilities_ = 0;
   uint32_t capabilities_ = 0;           // capabilities that both sides have

@@ -9,7 +9,7 @@
 namespace tapline::mysql_test {
 namespace {
 
-// Returns self-identifying statements: the number of rows equals the statement's number.
+// Makes a dialogue in which each statement contains its number of rows, so that wrong pairs are detected.
 Dialogue self_identifying() {
   return logged_in() + Dialogue{{true, prepare("SELECT 2 ?")},
                                 {false, prepared(1, 1, 2)},
@@ -67,8 +67,8 @@ TEST(MysqlQuery, ALostSegmentAffectsOnlyItsTransaction) {
     }
     Lines other_lines = expected;
     other_lines.erase(other_lines.begin() + 1 + static_cast<ptrdiff_t>((lost - 6) / 2));
-    // If the prepare is lost, its text is unknown. If only its response is lost, the statement's ID must be the next
-    // one.
+    // Without the prepare, the text of the statement is unknown. If only the response to it is lost, the text is found,
+    // since the statement's ID must be the next one.
     if (lost == 6) other_lines[2] = "execute - ok 0 2 1 ";
     EXPECT_EQ(whole_lines, other_lines) << lost;
   }
@@ -116,7 +116,8 @@ TEST(MysqlQuery, JoinsInMidStream) {
   }
 }
 
-// The login, which determines whether EOF packets are sent, was not captured, but the first result set shows it.
+// The login, which determines whether EOF packets are sent, was not captured; the first response that has columns or
+// parameters shows it.
 TEST(MysqlQuery, EofPacketsAreGuessedInMidStream) {
   for (const bool eof_packets : {true, false}) {
     const Dialogue dialogue = {{true, prepare("SELECT ?")},  {false, prepared(1, 1, 0, eof_packets)},

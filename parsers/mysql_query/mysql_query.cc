@@ -33,7 +33,7 @@ std::string_view kind_of(const Command* command, const Response* response) {
   return response->greeting ? mysql::kind_of(mysql::code::kConnect) : "";
 }
 
-// Returns false for a statement that was prepared before the capture or in a gap, since its text is unknown.
+// Returns false if no command was seen, or if it executes a statement that was prepared before the capture or in a gap.
 bool knows_text(const Command* command) {
   return command != nullptr && (command->code != mysql::code::kExecute || !command->text.empty());
 }

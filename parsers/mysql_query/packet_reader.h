@@ -10,7 +10,7 @@ namespace tapline::mysql {
 
 constexpr size_t kHeaderBytes = 4;  // length of a packet header
 
-// The unread rest of a piece of stream, and its origin.
+// The unread rest of a piece of a stream, and the segment that contains it.
 struct Piece {
   Bytes bytes;
   Segment segment;  // its offset is the offset of bytes[0]
@@ -59,7 +59,7 @@ class PacketReader {
   // Returns the first segment of the packet that has begun. REQUIRES: !between_packets()
   const Segment& first() const { return first_; }
   bool between_packets() const { return header_bytes_ == 0 && parts_ == 0; }
-  // Returns the incomplete packet with the bytes received so far, if these include its first byte of payload.
+  // Sets *packet to the incomplete packet, with the bytes received so far. Returns false if its payload has not begun.
   bool begun(Packet* packet) const;
   size_t memory_bytes() const { return kept_.capacity(); }
   void recycle();

@@ -68,8 +68,8 @@ bool is_prepared_shape(const Packet& packet) {
   return cursor.u8() == 0 && id != 0 && columns <= kMaxColumns;
 }
 
-// Returns true if a packet of this length is an OK rather than the response to a prepare: text follows the warnings,
-// not numbers.
+// Returns true if a packet with the length of a response to a prepare is an OK instead: text follows the warnings, not
+// numbers.
 bool is_ok_rather(const Packet& packet) {
   Cursor cursor(packet.payload.subspan(1));
   cursor.length_encoded();
@@ -180,7 +180,8 @@ ResponseReader::Progress ResponseReader::head(const Packet& packet, Response* re
   }
 }
 
-// Handles requests to authenticate with another method, or to continue: the client responds, and then the server does.
+// Handles an OK, or a request to authenticate with another method or to continue, after which the client and then the
+// server respond.
 ResponseReader::Progress ResponseReader::login(const Packet& packet, Response* response) {
   switch (header_of(packet)) {
     case kOkHeader:
@@ -268,13 +269,13 @@ ResponseReader::Progress ResponseReader::columns_end(const Packet& packet, Respo
   Cursor cursor(packet.payload);
   cursor.skip(3);
   const uint16_t server_status = cursor.u16();
-  // Other commands fetch the rows of a cursor.
+  // The rows of a cursor are fetched by later commands.
   if ((server_status & kCursorExists) != 0) return result_done(server_status, response);
   return Progress::kMore;
 }
 
-// Handles a row or the end of the rows. A row's first byte is 00 or the length of a value, which is fe only in rows of
-// 16 MiB and never ff.
+// Handles a row or the end of the rows. A row's first byte is 00, fb (NULL), or the first byte of a value's length,
+// which is fe only in rows of 16 MiB or more, and never ff.
 ResponseReader::Progress ResponseReader::row(const Packet& packet, Response* response) {
   if (is_error(packet)) return error(packet, response);
   if (header_of(packet) == kEofHeader && packet.length < PacketReader::kMaxPartBytes) return eof(packet, response);

@@ -14,7 +14,7 @@ struct Response : ResponseHalf {
   Status status = Status::kNone;
   bool greeting = false;  // true if it replaces the greeting: the server refuses the connection
   bool cut = false;       // true if a part was not captured, perhaps with more rows, results or an error
-  bool prepared = false;  // true if a statement was prepared, whose ID is now statement_id
+  bool prepared = false;  // true if a statement was prepared; statement_id is its ID
   uint8_t sequence = 0;   // number of its first packet
   uint32_t statement_id = 0;
   uint32_t error_code = 0;
@@ -25,7 +25,7 @@ struct Response : ResponseHalf {
   int64_t last_row_ns = 0;
 };
 
-// The end of a list of columns or rows: with an EOF packet (as in all older versions) or without one (DEPRECATE_EOF).
+// The use of EOF packets after columns and rows: older servers send them, those that use DEPRECATE_EOF don't.
 enum class EofPackets : uint8_t { kUnknown, kSent, kNotSent };
 
 // The form of the response to a command.
@@ -99,8 +99,8 @@ bool is_eof_packet(const Packet& packet);
 // response, which has this sequence number. *strong is set if they can't be anything else.
 bool looks_like_response(Bytes bytes, uint8_t sequence, bool* strong);
 
-// Reads a server's first packet. Returns false if this is not one; otherwise sets its capabilities, 0 if it refuses the
-// connection.
+// Reads a server's first packet. Returns false if this is not one; otherwise sets *capabilities: to 0 if the server
+// refuses the connection, or if they were not captured.
 bool read_greeting(const Packet& packet, uint32_t* capabilities);
 
 }  // namespace tapline::mysql

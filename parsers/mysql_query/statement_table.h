@@ -21,7 +21,7 @@ class StatementTable {
     std::string text = {};
   };
 
-  // Returns null if the statement was prepared before the capture began, or was evicted.
+  // Returns null if the prepare was not seen, or if the statement was closed or evicted.
   const Statement* find(uint32_t id) const;
   void put(uint32_t id, std::string_view text, bool is_cut);
   void forget(uint32_t id);

@@ -5,7 +5,7 @@ there is no MySQL.
 1. mysql_mix: each statement and command of the server's general log, text by text; rows and errors that clients logged;
    the times that tshark measured.
 2. mysql/ and three_tier: each command that tshark sees. Each difference must be a row of
-   docs/reference/mysql-differences.md with its reason, and every row there must still differ.
+   docs/reference/mysql-differences.md with its reason, and every row there must still be a difference.
 3. Other protocols that tshark mistakes for MySQL: no tuples.
 
 usage: truth_test.py [MONITOR [--print]]      --print writes the differences as rows of that table
@@ -61,7 +61,7 @@ def without_literals(text):
 def comparable(command, text):
     if command == "Execute":
         return command, without_literals(text)
-    # A truncated text has U+FFFD where a character was cut.
+    # In a truncated text, U+FFFD replaces a character that was cut; this drops it.
     return command, text.encode()[:KEPT_TEXT_BYTES].decode(errors="ignore") if command in ("Query", "Prepare") else ""
 
 
@@ -117,8 +117,8 @@ def same_operation(operation, seen):
 # tshark
 
 def compare_times(records, tuples):
-    """Returns the number of times to a response's first byte that differ from tshark's by more than the capture's clock
-    resolution."""
+    """Returns the number of tshark's times to a response's first byte that we don't report to the microsecond, and their
+    total number."""
     commands = {}
     for record in records:
         if record["kind"] == "mysql_cmd":

@@ -3,7 +3,7 @@
 namespace tapline {
 namespace {
 
-// Declares the fields of packets for triggers, which the parser `trigger` counts.
+// Declares the fields of packets that triggers can use. The parser `trigger` counts the packets.
 class PacketsParser final : public Parser {
  public:
   const Schema& schema() const override;

@@ -9,7 +9,7 @@ namespace tapline {
 
 // One packet as counters see it, without its bytes, in one cache line.
 //
-// The 48 bytes after time_ns are its key, so that an AND of six words yields the packet's group (GroupBy).
+// The 48 bytes after time_ns are its key, so that ANDing six words with a mask yields the packet's group (GroupBy).
 struct alignas(64) Sample {
   int64_t time_ns = 0;
   IpAddress src_ip;
@@ -39,8 +39,8 @@ struct TcpNumbers {
   uint32_t ack = 0;
 };
 
-// Reads the most common kind of packet without decode(): a whole Ethernet frame with TCP in IPv4, no tag, no IP option,
-// no fragment. Returns false, and sets nothing, for any other packet.
+// Reads the most common kind of packet without decode(): an untruncated Ethernet frame with TCP over IPv4, without
+// tags, IP options or fragmentation. For any other packet, returns false and sets nothing.
 inline bool read_plain(const RawPacket& raw, Sample* sample, TcpNumbers* numbers) {
   constexpr uint32_t kIpAt = 14, kIpBytes = 20, kTcpBytes = 20;
   if (raw.link != LinkType::kEthernet || raw.captured_bytes < kIpAt + kIpBytes + kTcpBytes) return false;

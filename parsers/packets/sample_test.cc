@@ -11,7 +11,7 @@
 namespace tapline::testing {
 namespace {
 
-// Expects read_plain() and decode() to agree about a packet.
+// Expects read_plain(), if it accepts the packet, to agree with decode(). Increments *plain for an accepted packet.
 void expect_plain_as_decoded(const RawPacket& raw, size_t* plain) {
   Sample sample;
   TcpNumbers numbers;

@@ -11,9 +11,9 @@ struct TcpFacts {
   uint32_t retransmitted_bytes = 0;
   // Payload bytes that fill a hole too recent for a retransmission.
   uint32_t out_of_order_bytes = 0;
-  // Payload bytes before this segment that have not been captured.
+  // Payload bytes immediately before this segment that have not been captured.
   uint32_t missing_bytes = 0;
-  // Time from a segment to the ACK that covers it, measured at the tap; 0 if this packet covers none.
+  // Time from a segment to the ACK that covers it, measured at the tap; 0 if this packet covers no measured segment.
   uint32_t rtt_ns = 0;
   // Bytes in flight at the end of the last window; set for a connection's first packet in a window.
   uint32_t in_flight_bytes = 0;

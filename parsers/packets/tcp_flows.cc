@@ -262,7 +262,7 @@ void TcpFlows::add_hole(SideState* side, uint32_t begin, uint32_t end, int64_t t
 
 void TcpFlows::acknowledge(SideState* sent, uint32_t ack, int64_t time_ns, TcpFacts* own, TcpFacts* peer_facts) {
   if (!sent->seq_known) return;
-  // The ACK may exceed seq_end: a FIN consumes a sequence number, and the ACK may cover data that were not captured. An
+  // The ACK may exceed seq_end: a FIN consumes a sequence number, and the ACK may cover data that was not captured. An
   // ACK that is further off is ignored.
   if (std::abs(int64_t{sequence_distance(sent->seq_end, ack)}) > kMaxJumpBytes) return;
   if (sent->measuring && sequence_distance(sent->measured_end, ack) >= 0) {

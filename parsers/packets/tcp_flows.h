@@ -48,8 +48,9 @@ class TcpFlows {
 
   explicit TcpFlows(const TcpFlowOptions& options);
 
-  // Sets the batch to the samples with their facts. An ACK of bytes that were in flight is followed by a correction for
-  // the other direction. REQUIRES: at most kBurst samples, with the numbers of each.
+  // Sets the batch to the samples with their facts. A packet that changes the other direction's facts (an ACK, or the
+  // first packet in a window) is followed by a correction for that direction. REQUIRES: at most kBurst samples, with
+  // the numbers of each.
   void observe(std::span<const Sample> samples, std::span<const TcpNumbers> numbers, SampleBatch* batch);
 
   uint64_t flows() const { return flows_; }

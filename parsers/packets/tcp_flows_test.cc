@@ -223,8 +223,8 @@ std::string text_after(const std::string& line, const std::string& name) {
   return line.substr(position, line.find('"', position) - position);
 }
 
-// Both hosts drop 2 % of the segments after the tap, so each retransmission repeats bytes that were captured. The
-// expected number is the payload minus the distinct payload of each direction, as tshark counted them.
+// In tcp_loss, both hosts drop 2 % of the segments after the tap, so each retransmission repeats bytes that were
+// captured. The expected number is each direction's payload minus its distinct payload, as counted by tshark.
 TEST(TcpFlowsTest, RetransmittedBytesOfACaptureWithLosses) {
   for (const std::string name : {"generated/tcp_loss", "generated/tcp_clean"}) {
     const std::string path = reference_capture(name + ".pcap.zst");
