@@ -12,7 +12,8 @@ namespace tapline {
 struct CallMark {
   // 1 + the plug-in's index while its code runs; 0 otherwise, including during a callback into Tapline.
   std::atomic<uint32_t> plugin{0};
-  // The number of calls that have begun, which distinguishes one long call from many short ones.
+  // The number of calls that have begun, or continued after a callback; it distinguishes one long call from many short
+  // ones.
   std::atomic<uint64_t> calls{0};
 };
 

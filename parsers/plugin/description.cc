@@ -25,7 +25,8 @@ bool is_name(std::string_view text) {
                      [](char c) { return is_lower(c) || (c >= '0' && c <= '9') || c == '_'; });
 }
 
-// Reads a string of at most `longest` bytes. Touches at most one more byte.
+// Reads a string. Returns false if it has more than `longest` bytes or is not printable ASCII. Reads at most longest +
+// 1 bytes of the plug-in's memory.
 bool read_text(const char* text_bytes, size_t longest, std::string* text) {
   text->clear();
   if (text_bytes == nullptr) return true;

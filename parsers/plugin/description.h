@@ -12,7 +12,7 @@ namespace tapline {
 struct ParserDescription {
   Schema schema;
   Needs needs;
-  tapline_parser callbacks;  // the callbacks that the plug-in knows; all others are zero
+  tapline_parser callbacks;  // a copy of the plug-in's structure, for its callbacks
 };
 
 // Returns nullopt, and sets *error to the reason, if a part is missing, too long, contradictory or from a newer

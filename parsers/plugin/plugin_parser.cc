@@ -18,8 +18,8 @@ constexpr size_t kLongestText = 32'768;  // the limit of a batch
 
 }  // namespace
 
-// One instance's access to Tapline. The first kMaxPackets connections belong to the packets, the last one to a stream
-// callback.
+// One instance's access to Tapline. The first kMaxPackets connections belong to the packets, the last one to a callback
+// for a single connection.
 struct tapline_out {
   const tapline::Schema* schema = nullptr;
   tapline::Emitter* emitter = nullptr;
@@ -41,7 +41,7 @@ thread_local tapline_out* current_out = nullptr;
 
 bool usable(const tapline_out* out) { return out != nullptr && out == current_out && out->emitter != nullptr; }
 
-// Returns the index of the element to which an untrusted pointer points exactly, or `count`.
+// Returns the index of the element that an untrusted pointer points to; `count` if it points to none.
 template <typename T>
 size_t index_in(const T* first, size_t count, const T* element) {
   const auto begin = reinterpret_cast<uintptr_t>(first), at = reinterpret_cast<uintptr_t>(element);

@@ -13,8 +13,8 @@ namespace tapline {
 // no instance, the result is a left_out_parser().
 std::unique_ptr<Parser> make_plugin_parser(const ParserDescription& description, uint32_t plugin_index);
 
-// Replaces a disabled parser: has the same schema, and emits no tuples. Each flow that the parser would have seen is
-// counted as plugin_left_out, once per query.
+// Replaces a disabled parser: has the same schema, and emits no tuples. Each TCP connection, and each packet of another
+// protocol, is counted as plugin_left_out, once per query.
 std::unique_ptr<Parser> left_out_parser(Schema schema);
 
 }  // namespace tapline

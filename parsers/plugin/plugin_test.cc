@@ -57,7 +57,7 @@ TEST(PluginParser, ReceivesPacketsAndIntervals) {
   harness.all(conversation.frames());
   EXPECT_EQ(harness.lines({"kind", "text", "bytes"}),
             (std::vector<std::string>{"packet hello 5", "packet a longer text th 26", "second - 2", "packet late 4"}));
-  // The source is the client by its higher port, since the plug-in requested no connections.
+  // The source is the client, guessed by its higher port, since the plug-in requested no connections.
   for (const auto& tuple : harness.tuples()) EXPECT_EQ(tuple.endpoints(), "10.0.0.1:40000>10.0.0.2:80");
 }
 
@@ -102,7 +102,7 @@ TEST(PluginParser, InvalidTuplesAreCountedAndNotEmitted) {
   EXPECT_EQ(harness.lost(LossReason::kInvalidTuple), 5u);
 }
 
-// A sink that records which plug-in is marked during its calls.
+// A sink that records whether a plug-in is marked during its calls.
 class MarkWatcher final : public TupleSink {
  public:
   void emit(uint32_t, const TupleHeader&, std::span<const Value>) override { look(); }
@@ -143,7 +143,7 @@ TEST(CallMark, NamesThePluginWhileItsCodeRuns) {
 
 using PluginParserDeathTest = ::testing::Test;
 
-// The mark outlives the process that wrote it.
+// The process ends if a plug-in crashes or calls abort() or exit().
 TEST(PluginParserDeathTest, ItsExceptionsEndTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto feed = [](const char* payload) {

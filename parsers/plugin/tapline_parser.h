@@ -17,9 +17,9 @@
  *
  * Lifetimes. The arguments of a callback (`out`, packets, bytes, connections, segments) are valid until it returns,
  * except for a connection's `state`: those bytes belong to the parser from the connection's first packet until
- * on_release(); they are initially zero and aligned to 8 bytes. Values, their strings and headers that a plug-in passes
- * are copied before the function that takes them returns. A header may be kept until the end of the interval in which
- * it was made.
+ * on_release(); they are initially zero and aligned to 8 bytes. Tapline copies the values, strings and headers that a
+ * plug-in passes to a function before that function returns. A header may be kept until the end of the interval in
+ * which it was made.
  *
  * Faults. If a callback crashes, or does not return within the watchdog's timeout, the monitor restarts; the second
  * time, it disables the plug-in. Exceptions must not leave a callback.
@@ -44,7 +44,7 @@ typedef enum tapline_type {
   TAPLINE_F64,
   TAPLINE_BOOL,
   TAPLINE_STRING,
-  TAPLINE_ABSENT /* only as the type of a value of an optional field: the parser could not determine it */
+  TAPLINE_ABSENT /* only in optional fields: the parser could not determine the value */
 } tapline_type;
 
 typedef struct tapline_value {
@@ -140,7 +140,7 @@ typedef struct tapline_packet {
   uint32_t tcp_ack;
   uint16_t tcp_window;
   uint8_t vlan_tags;   /* number of tags */
-  uint8_t direction;   /* valid while connection is set */
+  uint8_t direction;   /* valid if connection is set */
   uint16_t vlan[2];    /* the first two, outermost first */
   uint32_t network_id; /* VNI of the tunnel; 0: none */
   uint32_t ip_offset;  /* offset in data */
@@ -154,7 +154,7 @@ typedef struct tapline_packet {
   tapline_connection* connection; /* null if TAPLINE_NEEDS_CONNECTIONS is not set, and for packets other than TCP */
 } tapline_packet;
 
-/* The origin of a piece of a stream: its packet, and its position. */
+/* The packet that contained a piece of a stream, and the piece's position in the stream. */
 typedef struct tapline_segment {
   int64_t time_ns;
   uint64_t offset;      /* position of the piece's first byte in this side's stream */
@@ -181,21 +181,22 @@ typedef struct tapline_header {
 
 typedef struct tapline_out tapline_out;
 
+/* Reasons for losses, which are counted in flows. */
 typedef enum tapline_loss {
-  TAPLINE_LOST_HEAD_TOO_LONG,    /* flows: a message head exceeds the parser's bound */
-  TAPLINE_LOST_TOO_MANY_PENDING, /* flows: too many open transactions in one flow */
-  TAPLINE_LOST_MEMORY_FULL       /* flows: the parser's own memory is full */
+  TAPLINE_LOST_HEAD_TOO_LONG,    /* a message head exceeds the parser's bound */
+  TAPLINE_LOST_TOO_MANY_PENDING, /* too many open transactions in one flow */
+  TAPLINE_LOST_MEMORY_FULL       /* the parser's own memory is full */
 } tapline_loss;
 
 /* All functions take the `out` of the current callback, and ignore calls with another one. Those that emit return 1,
- * or 0 for a tuple that violates the schema (number and types of values, null strings): it is not emitted, and counted
+ * or 0 for a tuple that violates the schema (number and types of values, null strings): it is not emitted, but counted
  * as invalid_tuple. */
 typedef struct tapline_host {
   uint32_t abi;          /* TAPLINE_PARSER_ABI */
   uint32_t struct_bytes; /* sizeof(tapline_host) as Tapline knows it */
-  /* Returns the packet time so far, which becomes the tuple's time_ns. */
+  /* Returns the latest packet time, which becomes the tuple's time_ns. */
   int64_t (*now_ns)(tapline_out* out);
-  /* Emits a tuple that this packet completes. `packet` belongs to the current process() call. */
+  /* Emits a tuple that this packet completes. `packet` must be an argument of the current process() call. */
   int (*emit_packet)(tapline_out* out, const tapline_packet* packet, const tapline_value* values, uint32_t count);
   /* Emits a tuple for a connection that is an argument of the current callback. */
   int (*emit_connection)(tapline_out* out, const tapline_connection* connection, const tapline_value* values,
@@ -227,14 +228,14 @@ typedef struct tapline_field {
 
 typedef enum tapline_layer { TAPLINE_NETWORK, TAPLINE_TRANSPORT, TAPLINE_APPLICATION } tapline_layer;
 
-/* Tapline does no work that no parser requests. */
+/* Bits of tapline_parser.needs. Tapline only does the work that some parser needs. */
 enum {
   TAPLINE_NEEDS_PACKETS = 1,     /* process() is called */
   TAPLINE_NEEDS_CONNECTIONS = 2, /* packets come with their connection; on_end() and on_release() are called */
   TAPLINE_NEEDS_STREAMS = 4,     /* on_data(), on_gap(), on_stream_end() are called (implies connections) */
   TAPLINE_NEEDS_INTERVALS = 8,   /* on_interval() is called at the end of each interval of packet time */
   /* If several taps show a packet, process() receives each view, in time order; views after the first have no
-   * connection. Otherwise it receives only the first view. */
+   * connection. Without this bit, it receives only the first view. */
   TAPLINE_NEEDS_ALL_VIEWS = 16
 };
 
@@ -251,7 +252,7 @@ typedef struct tapline_parser {
   uint32_t connection_state_bytes; /* at most 4096 */
   uint32_t field_count;            /* 1 to 64 */
   const tapline_field* fields;     /* without the common ones: time, addresses and ports are added to each tuple */
-  const char* const* main_fields;  /* fields that top-k ranks, the parser's or common ones */
+  const char* const* main_fields;  /* fields that top-k ranks by default: the parser's or common ones */
   uint32_t main_field_count;
   uint32_t interval_us;       /* length of an interval, 100 or more; 0: a second */
   const char* value_field;    /* a numeric field, the default of by=; null: none */
@@ -273,7 +274,7 @@ typedef struct tapline_parser {
   void (*on_stream_end)(void* self, tapline_connection* connection, uint32_t side, uint32_t end, int64_t time_ns,
                         tapline_out* out);
   /* Called at the end of each interval of packet time. end_ns is the first nanosecond of the next interval, a multiple
-   * of its length. */
+   * of the interval's length. */
   void (*on_interval)(void* self, int64_t end_ns, tapline_out* out);
   /* Called when some queries will see no more of the connection. Tuples emitted here go only to these queries. Others
    * may continue, so leave the state unchanged. */

@@ -7,8 +7,8 @@
 namespace tapline::postgres {
 namespace {
 
-// A stream that was joined in the middle belongs to another protocol if no PostgreSQL message is found within this many
-// bytes.
+// A connection that was joined in the middle is considered to use another protocol if no PostgreSQL message is found
+// within this many bytes.
 constexpr uint64_t kMaxSeekBytes = 16 << 20;
 // Maximum number of the server's bytes before the client's first byte.
 constexpr size_t kMaxAheadBytes = 8 << 10;
@@ -26,7 +26,7 @@ bool Request::contradicts(const Response& response) const {
   if (skipped) return true;
   if (type == 'E') return false;
   switch (kind) {
-    case Kind::kConnect:  // after one byte that states whether the client may encrypt
+    case Kind::kConnect:  // an R, perhaps after the byte that answers a request for encryption
       return type != 'R' || (response.after_gap && response.begin > peer_offset + 1);
     case Kind::kQuery:
       return is_in(type, "12RVs");
@@ -57,7 +57,7 @@ class Exchange::Filter final : public Exchange::Sink {
   }
 
  private:
-  // Emits the request with the error before it as its response.
+  // Emits a skipped request, with the time and position of the error before it as its response.
   void skip(const Request& request) {
     const Response& failed = exchange_.failed_;
     Response response;

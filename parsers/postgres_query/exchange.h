@@ -91,7 +91,7 @@ class Exchange {
  private:
   class Filter;
   static constexpr size_t kMaxUnitBytes = kHeadBytes + kMaxNameBytes + kMaxStatementBytes + 1;
-  // An unmistakable message proves the protocol, and so do this many other messages.
+  // One unmistakable message proves the protocol, and so do this many weaker ones.
   static constexpr uint8_t kProof = 3;
   static constexpr char kTlsHandshake = 0x16;  // the first byte of a TLS record
 

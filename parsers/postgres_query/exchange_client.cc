@@ -75,13 +75,13 @@ void Exchange::client_message(const Head& head, std::string_view payload, const 
     default:
       break;
   }
-  // All data between a request and Sync belong to the request, such as copied data or a password.
+  // Everything between a request and Sync belongs to the request, such as copied data or a password.
   pairing_.end_request(first.offset + head.total);
   if (is_in(head.type, "QFS")) ++batch_;
 }
 
 Request& Exchange::open(Kind kind, const Segment& first) {
-  // The client has received the whole last response, whose end was not found here.
+  // The client has received all of the last response, although its end was not found here.
   if (pairing_.response() != nullptr && !readers_[other_side(static_cast<Side>(client_))].in_step()) cut_response_off();
   Request& request = pairing_.begin_request(first, *sink_);
   request.kind = kind;
@@ -91,7 +91,7 @@ Request& Exchange::open(Kind kind, const Segment& first) {
   return request;
 }
 
-// Returns the request to which other messages of the same batch may still be added.
+// Returns the request to which messages of the current batch may still be added; null if there is none.
 Request* Exchange::open_in_batch() {
   Request* request = pairing_.reading();
   return request != nullptr && request->is_extended() && request->batch == batch_ ? request : nullptr;

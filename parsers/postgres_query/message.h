@@ -25,8 +25,8 @@ struct Head {
 bool read_client_head(std::string_view bytes, Head* head);
 bool read_server_head(std::string_view bytes, Head* head);
 
-// Returns the number of bytes of a message that its reader examines; the rest is skipped. It is 0 for passwords, rows
-// and copied data.
+// Returns the number of bytes of a message that are examined; the rest is skipped. For passwords, rows and copied data,
+// this is only the head.
 uint64_t looked_at(const Head& head, bool from_client);
 
 // The client's first message has no type:   | length (4) | version or code (4) | … |
@@ -34,17 +34,18 @@ enum class Startup : uint8_t { kNot, kConnect, kTls, kGss, kCancel };
 inline constexpr uint64_t kStartupHeadBytes = 8;
 Startup read_startup(std::string_view bytes, uint64_t* total);
 
-// Returns the number of consecutive whole messages from the first byte to the end of the bytes, or 0 if any is invalid.
+// Returns the number of consecutive whole messages at the beginning of the bytes, or 0 if any message is invalid.
 int count_messages(std::string_view bytes, bool from_client);
-// Returns true if reading of a client's (server's) stream can resume here after a loss. *strong is set if it can't be
-// anything else.
+// Returns true if reading of a client's (server's) stream can resume here after a loss. *strong is set if the bytes
+// can't be anything else.
 bool looks_like_requests(std::string_view bytes, bool* strong);
 bool looks_like_responses(std::string_view bytes, bool* strong);
 
 // Returns the text up to the first NUL, and removes both from *rest; if there is no NUL, takes all of it.
 std::string_view take_name(std::string_view* rest);
 
-// Returns 5 for "INSERT 0 5". Returned rows do not count as affected.
+// Returns the number of rows in a completion tag, for example 5 for "INSERT 0 5". Returned rows do not count as
+// affected.
 uint64_t affected_rows(std::string_view tag);
 // Returns the five characters of an error's code; empty if it was cut.
 std::string_view sqlstate(std::string_view error_fields);

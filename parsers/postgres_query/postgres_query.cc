@@ -63,7 +63,7 @@ std::string_view name_of(Status status) {
   return "";
 }
 
-// Returns false for a statement that was prepared before the capture or in a gap, since its text is unknown.
+// Returns false if no request was seen, or if it runs a statement that was prepared before the capture or in a gap.
 bool knows_text(const Request* request) {
   const bool bound = request != nullptr && (request->kind == Kind::kBind || request->kind == Kind::kExecute);
   return request != nullptr && (!bound || !request->text.empty());
@@ -92,8 +92,8 @@ class PostgresQuery final : public TransactionParser<postgres::Exchange> {
     const auto since = [&](int64_t moment_ns) {
       return whole && moment_ns != 0 ? duration_of(request, moment_ns) : Value::absent(FieldType::kI64);
     };
-    // The response to a login's password looks like the response to its first message, before which the server sends at
-    // most one byte.
+    // The response to a login's password looks like the response to its startup message. Before the latter, the server
+    // sends at most one byte.
     const bool begins_late = has_request && request->kind == Kind::kConnect && answer.after_gap &&
                              (answer.acked > request->end || answer.begin > request->peer_offset + 1);
     seen = seen_of(request, seen);

@@ -218,7 +218,7 @@ TEST(PostgresQuery, Times) {
             "52000000 73000000 79000000 83000000");
 }
 
-// Returns self-identifying statements: the number of rows equals the statement's number.
+// Makes a dialogue in which each statement contains its number of rows, so that wrong pairs are detected.
 Dialogue self_identifying() {
   Dialogue dialogue = logged_in() + Dialogue{{true, parse("SELECT 2 $1", "s") + kSync}, {false, kParsed + kReady}};
   for (const int number : {1, 2, 3, 4, 5}) {
@@ -277,7 +277,7 @@ TEST(PostgresQuery, ALostSegmentAffectsOnlyItsTransaction) {
   }
 }
 
-// Makes exchanges of one, two and four statements, the second of the four with an error.
+// Makes exchanges of four, one and two statements, several times. The second of each four fails.
 Dialogue pipelined(int times) {
   const std::string one = parse("SELECT 1") + bind() + execute(), bad = parse("SELECT bad") + bind() + execute();
   const std::string response = kParsed + kBound + rows(1) + done("SELECT 1");
@@ -306,7 +306,7 @@ TEST(PostgresQuery, ALostSegmentAffectsOnlyItsBatch) {
   const std::vector<Frame> frames = spoken(dialogue).client_ack().close().frames();
   const Lines expected = parsed(frames);
   ASSERT_EQ(expected.size(), 1u + 4 * 7);
-  // In the second round, the client is known to wait for all responses.
+  // From the second round on, the client is known to wait for all responses.
   size_t line = 1 + 7;
   for (size_t lost = 3 + 4 + 6; lost < 3 + dialogue.size(); lost += 2) {
     const size_t lines = kPipelinedLines[(lost - 7) / 2 % 3];

@@ -5,9 +5,9 @@ emits nothing elsewhere.
 1. captures/mixed: psql and pgbench against PostgreSQL 15 (see README): each statement that the server logged, with its
    connection and error, and never in less time than the server took.
 2. The same with 2 % of the packets lost, or up to 3 places late: no pair that the whole capture lacks, and all pairs
-   whose request and response still have their first packets.
+   whose request and response still have their first packets (nearly all, if packets are lost).
 3. The reference captures of postgres/: each statement that tshark sees. Each difference must be a row of
-   docs/reference/postgres-differences.md with its reason, and every row must still differ.
+   docs/reference/postgres-differences.md with its reason, and every row must still be a difference.
 4. Other protocols that tshark mistakes for PostgreSQL: no tuples.
 
 usage: truth_test.py [MONITOR [--print]]      --print writes the differences as rows of that table
@@ -37,8 +37,8 @@ LOGGED = {"query": "statement", "execute": "execute"}
 
 
 def compare_with_log(monitor):
-    """Returns the faults: statements that were logged but not reported, or vice versa, or reported with a shorter time than
-    the server's."""
+    """Returns the number of faults: statements that were logged but not reported, or vice versa, or reported with a shorter
+    time than the server's."""
     entries = [json.loads(line) for line in (HERE / "captures" / "mixed.log.jsonl").read_text().splitlines()]
     theirs = collections.Counter((e["port"], e["kind"], e["statement"], e.get("sqlstate", "")) for e in entries if e["statement"])
     durations = collections.defaultdict(list)
@@ -71,7 +71,7 @@ def records(capture):
 
 
 def time_ns_of(number):
-    """Returns a packet's time. The difference between any two packets' times is unique, so it identifies both."""
+    """Returns a packet's time. The difference between two packets' times is unique, so it identifies both packets."""
     return 1_000_000_000_000_000 + number * (1 << 22) + number * number % PRIME
 
 
@@ -92,7 +92,7 @@ def write_capture(path, head, packets, numbers):
 
 
 def pairs_of(monitor, capture, packets_of):
-    """Returns the pairs by the packets of their heads: the reported fields, and whether the whole response was seen."""
+    """Returns the reported pairs as (kind, statement, rows, cut), by the numbers of the two packets with their heads."""
     pairs = collections.defaultdict(list)
     for t in oracle.tuples(monitor, "postgres_query", capture):
         if not t["partial"] and t["kind"] in ("query", "execute", "prepare") and t["status"] != "skipped":
