@@ -75,13 +75,13 @@ TEST(TelemetryQueues, EachHopIsAQueue) {
   Harness harness = harness_of();
   harness.all(two_switches(12));
   // The result is the same as between taps (QueueDepth.ReportsTheFullestMomentAndTheWaits), but packets without
-  // telemetry would make the contents larger, so the error is unknown.
+  // telemetry may also have been in the queue, so the error is unknown.
   EXPECT_EQ(summary(harness),
             (Lines{"7:3 6000 6 2 40000 260000 12 12000 0 - 0 0", "9:1.2 0 0 0 10000 10000 12 12000 0 - 0 0"}));
 }
 
-// The first packet waited for 40 µs and found the queue empty. In this time, a link of 200 Mb/s sends 1,000 bytes and
-// the rest of a frame (1,514 bytes).
+// The first packet waited for 40 µs and found the queue empty. In this time, a link of 200 Mb/s sends at most 1,000
+// bytes and the rest of a frame (1,514 bytes).
 TEST(TelemetryQueues, TheLinkBoundsTheError) {
   Harness harness = harness_of(kNsPerSecond, 200'000'000);
   harness.all(two_switches(12));
@@ -93,7 +93,7 @@ TEST(TelemetryQueues, CopiesCountOnceAndTheOrderOfCaptureDoesNotMatter) {
   Harness straight = harness_of();
   straight.all(two_switches(200));
   std::vector<Frame> frames = two_switches(200);
-  // A second tap shows each packet again, at a switch that has not added its hop yet.
+  // A second tap shows each packet again.
   for (const Frame& frame : two_switches(200)) frames.push_back(frame);
   std::mt19937 random(4);
   for (Frame& frame : frames) frame.time_ns += static_cast<int64_t>(random() % (50 * kNsPerMs));
@@ -141,7 +141,7 @@ TEST(TelemetryQueues, TapsOfAQueueShowNoHops) {
   EXPECT_EQ(packets, (std::map<std::string, uint64_t>{{"7:3", 1}, {"9:1.2", 1}, {"s1:2", 1}}));
 }
 
-// A queue parser that exposes its statistics.
+// The parser queue_depth, as a type that gives access to its hop statistics.
 class Depths final : public queues::QueueParser<DepthMeter> {
  public:
   const Schema& schema() const override { return schema_; }
@@ -175,7 +175,8 @@ TEST(TelemetryQueues, EveryHopThatIsNotUsedIsCountedByReason) {
   const Hop good_hop = hop(7, 3, kStart, kStart + 1000);
   for (const uint16_t instructions : {0x7400, 0xb400, 0xd400, 0xf000})
     EXPECT_EQ(count({packet({good_hop, good_hop}, 1, instructions)}).hops.incomplete, 2u) << instructions;
-  // If bit 3 is not set, the port has one queue; if there is no egress time, the latency follows the ingress time.
+  // If bit 3 is not set, the port has one queue. If there is no egress time, the departure is the ingress time plus the
+  // latency.
   for (const uint16_t instructions : {0xe400, 0xf800, 0xcc00})
     EXPECT_EQ(count({packet({good_hop}, 1, instructions)}).hops.usable, 1u) << instructions;
   std::vector<Hop> lacking(4, good_hop);

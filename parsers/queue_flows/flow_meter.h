@@ -42,8 +42,8 @@ class FlowMeter final : private queues::MatchSink {
   void pass(const queues::Passage& passage) override {
     if (!flows_.add(passage)) headers_.free(passage.tag);
   }
-  // Counts a loss of the arrival's flow, which only the key identifies. If no packet of a flow leaves, its losses are
-  // counted by queue_depth alone.
+  // Counts a lost packet of the arrival's flow. If no packet of the flow is in the queue or left recently, only
+  // queue_depth reports the loss.
   void never_left(const queues::View& arrival) override { flows_.lose(arrival.flow_key); }
   void drop(uint32_t tag) override { headers_.free(tag); }
   void emit(const std::string& queue, uint64_t queries, const queues::FlowIntervals::Flow& flow, Emitter& out) const;

@@ -93,7 +93,7 @@ TEST(QueueFlows, EachQueryHasItsOwnThresholds) {
   EXPECT_EQ(packets[2], (Lines{"1", "12"}));
 }
 
-// Two queries with the same arguments measure different queues: s1:2 and s1:3.
+// Queries with the same arguments see packets of different queues, s1:2 and s1:3.
 TEST(QueueFlows, ReportsOnlyQueuesOfPacketsThatTheQuerySees) {
   std::vector<std::unique_ptr<Parser>> parsers;
   parsers.push_back(make_parser("queue_flows"));

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Makes queue-arrivals.pcap.zst and queue-departures.pcap.zst: both sides of a port's queue.
 
-There are three network namespaces: hosts send through a router, whose port to the destination is a token bucket of 20
-Mb/s with a queue of 30 kB. A probe sends throughout. Twice, a burst from one flow fills the queue, the second time
-beyond its capacity. Both interfaces of the router are captured, so both taps have the same clock.
+There are three network namespaces: a sender, a router and a receiver. The router's port to the receiver is a token
+bucket of 20 Mb/s with a queue of 30 kB. A probe flow sends throughout. A burst of one flow fills the queue, and later a
+burst of two flows exceeds its capacity. Both interfaces of the router are captured, so both taps have the same clock.
 
 Needs root, ip, tc, tcpdump and zstd.
 """
