@@ -1,4 +1,4 @@
-// Tests that pairing recovers after any effect of a mirror on a connection.
+// Tests that no pair is wrong, and that pairing recovers, if a mirror loses and delays segments.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using testing::disordered;
 constexpr uint32_t kSeeds = 40;
 constexpr int kQueries = 120, kClean = 4;
 
-// Returns the number of rows of a statement: its number modulo 7, which exposes a pair that is shifted by one.
+// Returns a statement's number of rows: its number modulo 7, so that pairs shifted by one are detected.
 int rows_of(int number) { return number % 7; }
 std::string statement_of(int number) { return "SELECT " + std::to_string(number); }
 
@@ -74,7 +74,7 @@ TEST(MysqlQuery, LateSegmentsShiftNoPairs) {
   }
 }
 
-// The packets of the handshake arrive in every possible order.
+// The packets of the MySQL login arrive in every possible order.
 TEST(MysqlQuery, LoginPacketsInAnyOrder) {
   Conversation conversation({.server_port = 3306});
   send_greeting(conversation);

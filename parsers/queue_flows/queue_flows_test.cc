@@ -220,7 +220,7 @@ TEST(QueueFlows, ReportsNothingWithoutBothTaps) {
   }
 }
 
-// 152 packets arrived, 134 left; the third burst exceeded the queue's capacity.
+// 152 packets arrived, and 134 left; the second burst exceeded the queue's capacity.
 TEST(QueueFlows, NamesTheBurstsOfARealQueue) {
   Harness harness = harness_of({.delay_ns = 5 * kNsPerMs, .share = 0.5});
   harness.all(queues::testing::captured_queue());
@@ -290,8 +290,8 @@ TappedCapture tap(std::vector<Frame> capture) {
   return tapped;
 }
 
-// Returns the expected result for each packet, by delay, bytes of the flow and bytes in the queue. Several packets may
-// have the same key.
+// Returns the packets' numbers by their expected results: delay, bytes of the flow, and bytes in the queue. Several
+// packets may have the same result.
 std::multimap<std::string, size_t> answers_of(const std::vector<Crossing>& crossings) {
   std::multimap<std::string, size_t> answers;
   size_t begin = 0;
@@ -335,7 +335,8 @@ INSTANTIATE_TEST_SUITE_P(Captures, RealTraffic,
                          ::testing::Values("generated/three_tier.pcap.zst", "generated/http_zipf.pcap.zst",
                                            "generated/http_ipv6.pcap.zst"));
 
-// Fragments fill a queue, too, although only the first one has ports, and a lost one leaves its datagram incomplete.
+// Fragments also fill a queue. Only a datagram's first fragment has ports, and a datagram with a lost fragment is never
+// reassembled.
 TEST(QueueFlows, FragmentsAreAFlowWithoutPorts) {
   std::vector<Frame> frames = {datagram(kProbe, 1, kArrivals, kStart - kNsPerSecond),
                                datagram(kProbe, 1, kDepartures, kStart - kNsPerSecond)};
