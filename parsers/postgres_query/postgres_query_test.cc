@@ -306,7 +306,7 @@ TEST(PostgresQuery, ALostSegmentAffectsOnlyItsBatch) {
   const std::vector<Frame> frames = spoken(dialogue).client_ack().close().frames();
   const Lines expected = parsed(frames);
   ASSERT_EQ(expected.size(), 1u + 4 * 7);
-  // From the second round on, the client is known to wait for all responses.
+  // After the first round, the client is known to wait for all responses.
   size_t line = 1 + 7;
   for (size_t lost = 3 + 4 + 6; lost < 3 + dialogue.size(); lost += 2) {
     const size_t lines = kPipelinedLines[(lost - 7) / 2 % 3];
