@@ -273,8 +273,8 @@ typedef struct tapline_parser {
   /* Called when this side's stream ends. */
   void (*on_stream_end)(void* self, tapline_connection* connection, uint32_t side, uint32_t end, int64_t time_ns,
                         tapline_out* out);
-  /* Called at the end of each interval of packet time. end_ns is the first nanosecond of the next interval, a multiple
-   * of the interval's length. */
+  /* Called at the end of each interval of packet time. end_ns, a multiple of the interval's length, is the first
+   * nanosecond of the next interval. */
   void (*on_interval)(void* self, int64_t end_ns, tapline_out* out);
   /* Called when some queries will see no more of the connection. Tuples emitted here go only to these queries. Others
    * may continue, so leave the state unchanged. */
