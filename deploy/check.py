@@ -23,15 +23,15 @@ MIRROR = "cookie=0x7a91020000000000/0xffffff0000000000"
 TIMEOUT_S = 90
 ROUNDS = 5
 PER_ROUND = {"a": 6, "b": 3, "c": 1}
-# Requests a resource that the leader serves and a follower redirects.
+# Prints the status of a request that the leader answers and a follower redirects.
 LEADS = "curl -sk -o /dev/null -w '%{{http_code}}' --max-time 5 -H @- https://{}:8480/api/v1/nodes || true"
-# Sends bytes without TLS, and prints the response of the next 2 s in hexadecimal. The server may close the connection
-# early.
+# Sends bytes without TLS, and prints up to 64 bytes received within 2 s, in hexadecimal. Ignores SIGPIPE, since the
+# server may already have closed the connection.
 TCP_EXCHANGE = """trap '' PIPE; exec 3<>/dev/tcp/{} || exit; printf '{}' >&3 2>/dev/null; {{ timeout 2 head -c 64 <&3 2>/dev/null || true; }} | od -An -v -tx1"""
-# Prints a TLS handshake without a client certificate, including the server's certificate.
+# Tries a TLS handshake without a client certificate, and prints it, including the server's certificate.
 SHAKE = "timeout 20 openssl s_client -ign_eof -connect {} -servername {} </dev/null 2>&1 || true"
 FLINK_INTERNAL = ("jobmanager-1:6123", "jobmanager-1:6124", "taskmanager-1:6121", "taskmanager-1:6122")
-# Words, in lower case, that a service logs when it refuses a client.
+# Words that a service logs when it refuses a client, in lower case for comparison.
 REFUSALS = {"redis": ["error accepting a client connection", "acl"], "kafka-1": ["failed authentication", "denied"],
             "zookeeper-1": ["handshake", "noauth"], "jobmanager-1": ["handshake", "bad_certificate", "certificate"]}
 HTTP2 = r"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
@@ -70,12 +70,12 @@ class Front:
 
     @staticmethod
     def secret(name):
-        """Returns one of the operator's secret files."""
+        """Returns the contents of one of the operator's secret files."""
         return compose("exec", "-T", "operator", "cat", "/secrets/" + name).strip()
 
     def call(self, method, path, body=None, token=None, timeout_s=TIMEOUT_S):
-        """Returns the status and the JSON response ({} if it is empty). By default, sends the operator's token; "" sends
-        none."""
+        """Returns the status and the JSON response ({} if it is empty or an error). Sends the operator's token by
+        default, and none if token is ""."""
         request = urllib.request.Request(f"https://127.0.0.1:{self.port}{path}", method=method)
         if token != "":
             request.add_header("Authorization", "Bearer " + (token or self.operator))
@@ -162,7 +162,7 @@ def check_plain(front):
 
 
 def check_flink():
-    """Checks that Flink's managers use TLS with their shared key among themselves, and refuse other clients."""
+    """Checks that Flink's internal ports present the managers' shared certificate and refuse clients without one."""
     for port in FLINK_INTERNAL:
         request_text = compose("exec", "-T", "front", "bash", "-c", SHAKE.format(port, port.split(":")[0]))
         require("CN = flink-internal" in request_text, f"{port} does not present Flink's certificate: {request_text}")
@@ -170,7 +170,7 @@ def check_flink():
 
 
 def check_team(front, query):
-    """Checks that the web servers' team sees only its hosts' traffic and its queries."""
+    """Checks that the web servers' team sees only its hosts' traffic and its own queries."""
     text = "PARSE http_get FROM * TO {}:80 LIMIT 10s SAMPLE * PROCESS (top-k)"
     for host, wanted in {"10.0.0.11": 200, "10.0.0.21": 400, "*": 400}.items():
         status, _ = front.call("POST", "/api/v1/explain", {"query": text.format(host)}, token=front.web)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the missing Debian packages among those in packages.txt. Takes a few milliseconds if none is missing.
+# Installs those Debian packages in packages.txt that are missing. Takes a few milliseconds if none is missing.
 #   install-packages.sh [--missing] [GROUP]     the groups of packages.txt up to GROUP, by default all
 #   install-packages.sh FILE                    all packages of another such list
 # --missing only prints the number of missing packages. Standard output is apt's.

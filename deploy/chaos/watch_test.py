@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the queries of chaos.py against a server that answers over TLS, or not at all."""
+"""Tests watch.py against a server that answers over TLS, or not at all."""
 import http.server
 import json
 import pathlib
@@ -18,7 +18,7 @@ from watch import Query, Watch, call  # noqa: E402
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Accepts one query, which fails."""
+    """Serves one query, q1, which has failed."""
 
     def reply(self, status, body):
         self.send_response(status)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests that alert rules fire when they should, and that each names an existing page. Skipped (77) without promtool."""
+"""Tests that alerts fire when they should, name existing runbooks and use metrics that monitors serve. Skipped (77)
+without promtool."""
 import re
 import shutil
 import subprocess

@@ -62,8 +62,8 @@ def scraped(port):
 
 
 def served_by_node():
-    """Returns the metrics of a MultiLog node whose filter drops all headers, so its drop counters have a reason
-    label."""
+    """Returns the names of the metrics that a MultiLog node serves. Its filter drops all headers, so that drop counters
+    are among them."""
     capture, port = sorted((ROOT / "testbed/captures").glob("*.pcap*"))[0], free_port()
     with tempfile.TemporaryDirectory() as folder:
         command = [ROOT / "build/bin/tapline-multilog", "--pcap", capture, "--filter", "protocol == 255", "--memory-mib", "64"]

@@ -1,5 +1,5 @@
-"""Runs the front on this host as its container does: with the start script, nginx and the configuration, and with names
-that resolve to chosen addresses. Needs nginx, openssl and unshare. Standard library only."""
+"""Runs the front on this host as its container does, with the same start script and nginx configuration. The control
+planes' names resolve to addresses that the test chooses. Needs nginx, openssl and unshare. Standard library only."""
 import os
 import socket
 import ssl
@@ -55,7 +55,7 @@ class Front:
 
     def __enter__(self):
         with open(self.folder / "front.log", "w") as log:
-            # A new session has its own process group, so that all its processes can be ended together.
+            # A new session has its own process group, so that all its processes can be killed together.
             self.process = subprocess.Popen([*AS_IN_CONTAINER, self.hosts, IMAGE], env=self.environment, stdout=log, stderr=log,
                                             start_new_session=True)
         try:
@@ -80,7 +80,7 @@ class Front:
         return (self.folder / "front.log").read_text()
 
     def resident_mib(self):
-        """Returns the anonymous resident memory of the master and its workers, in MiB."""
+        """Returns the anonymous resident memory of nginx's master process and its children, in MiB."""
         kib = 0
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         for pid in [self.process.pid, *children]:

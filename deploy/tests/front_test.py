@@ -21,7 +21,7 @@ from testing.free_ports import free_port  # noqa: E402
 
 STREAMS, STREAMS_PER_ADDRESS, REQUESTS, REQUESTS_PER_ADDRESS = 1024, 512, 768, 384
 EVENTS = "/api/v1/queries/q1/events"
-# Maximum number of concurrent connections, such that each client connects within ten seconds on a busy machine.
+# Number of clients that connect at once: few enough for each to connect within ten seconds on a busy machine.
 AT_ONCE = 32
 TIMEOUT_S = 60
 
@@ -219,7 +219,7 @@ class FrontTest(unittest.IsolatedAsyncioTestCase):
         await asyncio.gather(*waiting)
 
     async def test_rejected_clients_occupy_no_slot(self):
-        # An endless body must not delay the refusal.
+        # The body is never completed, which must not delay the refusal.
         request = f"GET {EVENTS} HTTP/1.1\r\nHost: front\r\nAuthorization: Bearer none\r\nContent-Length: 100000\r\n\r\nx"
         for _ in range(STREAMS_PER_ADDRESS + 1):
             _, answer = await self.head(request)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the Kubernetes manifests against the published schemas, and compares their images, commands, memory and ports
-with the compose file.
+"""Checks the Kubernetes manifests against the published schemas, and compares their images, commands, CPU and memory
+limits, capabilities and Secrets with the compose file.
 
 Installs kubernetes-validate, which contains the schemas, once in build/kubernetes. Skipped (77) if that fails."""
 import os
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build/kubernetes"
 VALIDATOR = "kubernetes-validate==1.37.0"
 KUBERNETES = "1.32"
-# {Secrets of one host in the compose file: Secrets of all hosts in the manifests}
+# {volume with one host's secrets in the compose file: Secret of all hosts in the manifests}
 HOSTS = {"secrets-monitor-1:/secrets:ro": "secrets-monitor:/secrets", "secrets-web-1:/secrets:ro": "secrets-multilog:/secrets"}
 MIB = {"Mi": 1, "Gi": 1024, "m": 1, "g": 1024}
 
@@ -80,7 +80,7 @@ def compare(name, container, service, version):
     require([given.get("JAVA_MEMORY"), given.get("TASK_HEAP")] == wanted, f"{name}: Java memory {given}, not {wanted}")
     for key in ("TAPLINE_LOG", "TAPLINE_LOG_ALL"):
         require(given.get(key) == service.get("environment", {}).get(key), f"{name}: {key}={given.get(key)}")
-    # Queries beyond the number of slots would wait forever.
+    # The control plane must know the number of slots, because queries beyond it would wait forever.
     for key, usual in {"SLOTS": "4", "TASK_MANAGERS": "2"}.items():
         require(key not in service.get("environment", {}) or given.get(key) == usual, f"{name}: {key}={given.get(key)}, not {usual}")
 

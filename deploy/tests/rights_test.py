@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that schema/rights.txt, its certificates, the compose file and the documented matrix are consistent."""
+"""Checks that schema/rights.txt, the certificates, the compose file and the documented matrix are consistent."""
 import re
 import subprocess
 import sys
@@ -54,7 +54,7 @@ def check_doors(rows):
 
 
 def certificates(folder):
-    """Creates the certificates that the compose file requests, in a folder. Returns their entries."""
+    """Creates in a folder the certificates that the compose file requests. Returns their entries in that file."""
     compose = (ROOT / "docker-compose.yml").read_text()
     block = re.search(r"      - certificates\n((?:      (?:- |#).*\n)+)", compose)[1]
     entries = re.findall(r"^      - (\S+)$", block, re.M)
