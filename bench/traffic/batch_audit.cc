@@ -1,10 +1,10 @@
-// Adds up the contents of a topic with tuple batches, for tests that compare them with a monitor's own accounting.
+// Adds up the tuple batches in partition 0 of a topic, for tests that compare them with a monitor's own accounting.
 //
 // usage: batch_audit BROKERS create TOPIC [PARTITIONS]    1 by default
-//        batch_audit BROKERS read TOPIC                   to its end, as JSON:
+//        batch_audit BROKERS read TOPIC                   reads to the end, and prints JSON:
 //   {"batches":n,"rows":n,"gaps":n,"repeats":n,"watermarks_back":n,"ends":n,"heartbeats":n,"weighted_rows":x,
 //    "rates":{"1":rows,…},"packets_in":n,…,"dropped":{reason:n}}
-// Gaps and repeats refer to sequence numbers, in topic order.
+// Gaps and repeats are those of each lane's sequence numbers, in the order of the partition.
 #include <librdkafka/rdkafka.h>
 
 #include <cstdio>

@@ -17,13 +17,13 @@ struct Endpoint {
   uint16_t port = 0;
 };
 
-// Writes the frame to `out`, which has room for kMaxFrameBytes, and returns its length.
+// Writes a frame with a TCP segment to `out`, which has room for kMaxFrameBytes. Returns its length.
 // REQUIRES: payload.size() <= 1460.
 size_t write_frame(const Endpoint& from, const Endpoint& to, uint32_t sequence, uint32_t acknowledgement, uint8_t flags,
                    std::string_view payload, uint8_t* out);
 
-// Writes a UDP datagram with a differentiated services code point (DSCP, RFC 2474, 0 to 63). REQUIRES: payload.size()
-// <= 1472.
+// Does the same for a UDP datagram with a differentiated services code point (DSCP, RFC 2474, 0 to 63).
+// REQUIRES: payload.size() <= 1472.
 size_t write_datagram(const Endpoint& from, const Endpoint& to, uint8_t code_point, std::string_view payload,
                       uint8_t* out);
 

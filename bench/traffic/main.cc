@@ -65,7 +65,7 @@ class Port {
     while (!stop && (rte_eth_link_get_nowait(id_, &link) != 0 || link.link_status != RTE_ETH_LINK_UP)) usleep(10'000);
   }
 
-  // Sends `count` frames that `write` makes. Waits while the receiver takes none, and records the longest wait.
+  // Sends `count` frames that `write` creates. Waits while the receiver takes none, and records the longest wait.
   void send(size_t count, const std::function<size_t(uint8_t*)>& write) {
     while (count > 0) {
       auto burst = static_cast<uint16_t>(std::min<size_t>(count, kBurst));
@@ -114,7 +114,7 @@ void report(const Traffic& traffic, const Port& port, bool done) {
   std::fflush(stdout);
 }
 
-// Sends at the rate in every millisecond, and makes up for at most ten milliseconds that are lost to a slow receiver.
+// Sends at the rate, about once a millisecond. After a delay by a slow receiver, makes up for at most ten milliseconds.
 void run(double rate, uint64_t packets, Traffic* traffic, Port* port) {
   int64_t next_report_ns = monotonic_ns() + kNsPerSecond;
   double owed = 0;

@@ -1,11 +1,12 @@
-// Repeats a capture as one endless capture on standard output. Feeds a monitor for the duration of a measurement, at
-// the rate at which the monitor reads.
+// Writes a capture to standard output again and again, as one long capture. Feeds a monitor for the duration of a
+// measurement, as fast as the monitor reads.
 //
 // usage: pcap_loop FILE SECONDS    whole repetitions, until SECONDS have passed
 //
 // A packet's timestamp is the time at which it is written, as if it arrived then. Each repetition changes the second
-// octets of IPv4 addresses, so that connections differ (header checksums, which are not checked, stay unchanged). FILE
-// is a little-endian .pcap with Ethernet frames. At the end, prints the number of repetitions on standard error.
+// octets of IPv4 addresses, so that connections differ (header checksums become wrong, but are not checked). FILE must
+// be a little-endian .pcap with Ethernet frames. At the end, prints the numbers of repetitions and packets as JSON on
+// standard error.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,11 +1,11 @@
-// Generates an endless mixture of TCP traffic that depends only on the seed, and counts the packets sent and lost.
+// Generates an endless mixture of TCP traffic, reproducible for a given seed, and counts the packets sent and lost.
 //
-//   kept flows     `flows` keep-alive HTTP connections, visited in turn: a handshake first, then one GET and its
-//                  response per visit, so that all of them stay in use at the same time
+//   kept flows     `flows` keep-alive HTTP connections, used in turn: first a handshake each, then one GET and its
+//                  response per turn, so that all of them stay open at the same time
 //   short flows    HTTP connections from handshake to FIN
 //   SYN flood      SYNs from random addresses, without responses
 //
-// Each packet that is made is then lost with probability `loss`, as on a mirror port that overflows. Not thread-safe.
+// Each packet is then lost with probability `loss`, as on an overflowing mirror port. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -20,8 +20,9 @@ namespace tapline::traffic {
 
 struct Mixture {
   uint32_t flows = 1'000'000;
-  double flood = 0.2;  // share of the packets, once all kept flows have begun
-  double churn = 0.2;  // share of the packets that belong to short connections
+  // Shares of the packets; a quarter of these values until all kept flows have begun.
+  double flood = 0.2;
+  double churn = 0.2;  // packets of short flows
   double loss = 0.1;
   uint64_t seed = 1;
 };

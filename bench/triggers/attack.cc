@@ -1,4 +1,5 @@
-// Measures SYN floods from spoofed addresses, and addresses chosen to create as many classes in the engine as possible.
+// Measures SYN floods from spoofed addresses, and addresses chosen to create as many combinations of classes in the
+// engine as possible.
 #include <algorithm>
 
 #include "bench/triggers/parts.h"
@@ -11,7 +12,7 @@ constexpr double kSynShare = 0.65 / 14.88;
 constexpr uint64_t kWindows = 10;
 constexpr uint64_t kFirstFlooded = 4;
 
-// Returns triggers, about half of which reach their thresholds in a window, followed by a trigger on a SYN flood.
+// Returns triggers of which about half reach their thresholds in a window, and finally a trigger on a SYN flood.
 std::vector<trigger::Trigger> alarmed(const Workload& workload) {
   std::vector<trigger::Trigger> triggers = workload.triggers();
   const auto per_window = static_cast<double>(workload.packets_per_window() * workload.options().frame_bytes);

@@ -5,7 +5,7 @@
 //
 //   bench_triggers [--json] [--part PART] [--quick]
 //
-// The exit code is 1 if a packet was not counted or an event is wrong; times never affect it.
+// The exit code is 1 if a packet was not counted, or an event or a window is wrong; times never affect it.
 #include <cstdio>
 #include <cstring>
 #include <string>

@@ -1,5 +1,5 @@
-// Other designs that evaluate triggers, for comparison with the engine. Each design counts the same packets for the
-// same triggers and tests the same conditions.
+// Alternative designs of a trigger engine, for comparison with ours. Each design counts the same packets for the same
+// triggers and tests the same conditions.
 #pragma once
 
 #include <cstdint>
@@ -63,8 +63,8 @@ class UpdatePerTrigger final : public Design {
 
 // Trumpet's design. Packets are counted in a flow table, with prefetching. A new flow is matched by tuple-space search,
 // with a hash table for each wildcard pattern. Between bursts, a sweep adds the flows of the last window to their
-// triggers. Written for this comparison, without Trumpet's limits (16 triggers per flow, 65,536 flows): here a flow has
-// all its triggers, and the table grows to 4 million flows.
+// triggers. Written for this comparison, without Trumpet's limits (16 triggers per flow, 65,536 flows): here a flow can
+// match any number of triggers, and the table grows to 4 million flows.
 class FlowTable final : public Design {
  public:
   explicit FlowTable(const std::vector<trigger::Trigger>& triggers);
@@ -104,7 +104,7 @@ class FlowTable final : public Design {
 
   std::vector<Pattern> patterns_;
   std::map<std::vector<uint32_t>, uint32_t> known_lists_;
-  std::vector<uint32_t> lists_;  // consecutive lists: length, triggers
+  std::vector<uint32_t> lists_;  // concatenated lists: the length, then the triggers
   std::vector<uint32_t> buckets_;
   std::vector<Flow> flows_;
   std::vector<uint32_t> touched_[2];

@@ -1,5 +1,5 @@
 // Measures the rate that a core sustains, and the cost that the admission model predicts, at points along the axes of
-// Trumpet's Figure 13 and for groups.
+// Trumpet's Figure 13, for groups, and for distinct counts and percentiles.
 #include <cmath>
 
 #include "bench/triggers/parts.h"
@@ -17,7 +17,7 @@ struct Point {
   WorkloadOptions workload;
 };
 
-// Returns the engine's predicted cost per packet, at the measured rate.
+// Returns the engine's predicted cost per packet at the measured rate, excluding reading.
 double modelled_ns(const Point& point, const ordered_json& row, double packets_per_second) {
   const Workload workload(point.workload);
   const trigger::ExpectedTraffic traffic = {.packets_per_second = packets_per_second,
@@ -29,7 +29,7 @@ double modelled_ns(const Point& point, const ordered_json& row, double packets_p
 }
 
 // Measures a point twice: packet time first advances at 14.88 million packets per second, then at the rate that a core
-// sustains.
+// sustains. Returns the model's relative error.
 double measure_point(Measurements* measurements, const Point& point) {
   Case measured_case = {.part = point.part, .label = point.panel + ", " + point.line, .workload = point.workload};
   ordered_json row;
@@ -98,8 +98,8 @@ std::vector<Point> points(bool quick) {
 // or, if each flow is a group, the number of flows. All conditions are tested in each window, and are false.
 std::vector<Point> points_with_values() {
   using trigger::Measure;
-  // A condition on a product has no threshold on the number of packets; with such a threshold, windows below it would
-  // not be tested.
+  // The engine can't derive a minimum number of packets from a condition on a product. Otherwise it would not test
+  // windows with fewer packets.
   const auto many = [](trigger::Expression values) {
     return trigger::above(trigger::apply(trigger::Op::kMultiply, std::move(values), trigger::number(1)),
                           trigger::number(1e6));

@@ -120,8 +120,8 @@ ordered_json Measurements::measure(const Case& measured_case) {
 
 ordered_json Measurements::measure_quietly(const Case& measured_case) { return rows_of(measured_case)[1]; }
 
-// Runs a round of at least two windows, 2^18 packets, and all frames (up to 2^20), but of 4096 packets for the linear
-// scan and at most 2^19 packets with --quick.
+// Runs a round of at least two windows, 2^18 packets, and all frames (up to 2^20). The linear scan's rounds have 4096
+// packets; --quick limits all rounds to 2^19 packets.
 void Measurements::run_round(const Case& measured_case, const Workload& workload, Subject* subject) {
   uint64_t packets = std::max<uint64_t>(2 * workload.packets_per_window(), 1 << 18);
   packets = std::max<uint64_t>(packets, std::min<uint64_t>(workload.options().frames, 1 << 20));
@@ -138,7 +138,7 @@ void Measurements::process_burst(const Case& measured_case, const Workload& work
   for (size_t i = 0; i < measured_case.burst; ++i) {
     if (measured_case.ahead > 0) __builtin_prefetch(workload.packet(subject->next + measured_case.ahead).data);
     for (uint32_t fetch = 1; fetch < measured_case.fetches; ++fetch) {
-      // A copy of the packet is elsewhere in memory.
+      // Another frame stands for the packet's copy, which would be elsewhere in memory.
       const uint64_t copy = subject->next + fetch * workload.options().frames / measured_case.fetches;
       __builtin_prefetch(workload.packet(copy + measured_case.ahead).data);
       if (!read_plain(workload.packet(copy), &samples_[i], &numbers_[i])) std::abort();

@@ -23,7 +23,7 @@ double cpu_seconds();
 // Returns the time stamp counter's cycles per nanosecond.
 double tsc_ghz();
 
-// Prepares triggers. Exits with a message if they are invalid.
+// Compiles triggers. Exits with a message if they are invalid.
 std::shared_ptr<const trigger::Program> program_of(const std::vector<trigger::Trigger>& triggers);
 
 class CountingSink final : public trigger::EventSink {
@@ -70,7 +70,8 @@ class Engine final : public Subject {
  public:
   Engine(const std::vector<trigger::Trigger>& triggers, const trigger::TriggerOptions& options);
   void process(std::span<const Sample> samples, std::span<const TcpNumbers> numbers) override;
-  // Closes the last window. Sets `unaccounted` to the number of packets that no window's report includes.
+  // Closes the last window, and adds the engine's statistics; `unaccounted` is the number of packets in no window's
+  // report.
   void finish(ordered_json* row) override;
 
  private:
@@ -107,7 +108,7 @@ struct Case {
   trigger::TriggerOptions engine = {};
   size_t burst = 64;     // packets, at most 64
   uint64_t ahead = 16;   // how many frames ahead are prefetched; 0: none
-  uint32_t fetches = 1;  // frames that are read per packet, as if several queues had a copy of it
+  uint32_t fetches = 1;  // frames read per packet, as if several queues had a copy of it
 };
 
 struct Arguments {

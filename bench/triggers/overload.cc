@@ -27,7 +27,7 @@ class Queue {
       if (stored_ - taken_ < kSlots) slots_[stored_++ % kSlots] = arrived_;
     }
   }
-  // Takes the numbers of the oldest packets, at most a burst.
+  // Removes the oldest packets, at most a burst, and stores their numbers. Returns their count.
   size_t take(std::array<uint64_t, kBurst>* numbers) {
     size_t count = 0;
     while (count < kBurst && taken_ < stored_) (*numbers)[count++] = slots_[taken_++ % kSlots];
@@ -63,7 +63,7 @@ std::vector<trigger::Trigger> mixed(const Workload& workload) {
   return triggers;
 }
 
-// Reads packets as a lane does. Packets are numbered, so each loss and its time are known when the next packet is read.
+// Reads packets as a lane does. Packets are numbered, so a loss and its time are known when the next packet is read.
 // (A NIC only counts losses.)
 class Lane {
  public:
@@ -127,7 +127,7 @@ class Judge final : public trigger::EventSink {
   void on_event(const trigger::Event& event) override { events_[event.window_start_ns].push_back(event); }
   void on_window(const trigger::WindowReport& report) override { reports_[report.start_ns] = report; }
 
-  // Judges each window after the run.
+  // Judges all windows, after the run.
   void judge() {
     for (uint64_t window = 0; window < kWindows; ++window) {
       const uint64_t first = workload_.first_packet(window), end = workload_.first_packet(window + 1);

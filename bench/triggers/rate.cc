@@ -8,7 +8,7 @@ WorkloadOptions million_flows() { return {.flows = 1'000'000, .packets_per_flow 
 
 }  // namespace
 
-// Measures Trumpet's base case, and more triggers per packet than it allows.
+// Measures Trumpet's base case, and more triggers per packet than Trumpet supports.
 void rate(Measurements* measurements) {
   for (const uint32_t per_packet : {8u, 16u, 64u, 256u}) {
     measurements->measure({.part = "rate",

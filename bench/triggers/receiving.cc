@@ -10,7 +10,7 @@
 namespace tapline::bench {
 namespace {
 
-// The overhead of a frame on Ethernet: preamble and inter-frame gap.
+// Bytes that a frame costs on Ethernet in addition to its own: preamble and inter-frame gap.
 constexpr uint32_t kBetweenFrames = 20;
 
 // Times of the sweeps after bursts, in microseconds.
@@ -40,7 +40,7 @@ Sweeps time_sweeps(const WorkloadOptions& options, uint32_t steps, uint64_t wind
     engine.process(samples, {});
     const uint64_t start_tsc = __rdtsc();
     engine.sweep(steps);
-    // The first window is slower, because its memory is new.
+    // The first windows are slower, because they touch new memory.
     if (packet > workload.first_packet(2)) {
       sweeps.us.push_back(static_cast<double>(__rdtsc() - start_tsc) / tsc_ghz() * 1e-3);
     }
@@ -75,7 +75,7 @@ void bursts(Measurements* measurements) {
   }
 }
 
-// Measures the share of 40 Gb/s that a core sustains. Frames of more than 64 bytes are in main memory.
+// Measures the share of 40 Gb/s that a core sustains. All frames together take 8 MiB at 128 bytes, 96 MiB at 1518.
 void sizes(Measurements* measurements) {
   for (const uint32_t bytes : {64u, 128u, 256u, 350u, 512u, 1024u, 1518u}) {
     const double line_rate = 40e9 / 8 / (bytes + kBetweenFrames);

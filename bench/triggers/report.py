@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Converts the JSON of bench_triggers --part feasible to feasible.csv and SVG plots next to it: feasible-windows.svg and
 feasible-flows.svg, the rate that a core sustains by triggers per packet, and feasible-groups.svg, by groups, as in Trumpet's
-Figure 13. Prints the points whose cost differs from the model's by more than a quarter.
+Figure 13. Prints the points at which the model is off by more than a quarter.
 
   python3 bench/triggers/report.py FILE"""
 import csv

@@ -1,5 +1,5 @@
 // Replaces programs, which another thread prepares, at 14.88 million packets per second. Compares windows with the
-// packets that were sent, and measures the lane's CPU time between two bursts.
+// packets that were sent, and measures the lane's CPU time per burst.
 #include <algorithm>
 #include <cstdio>
 #include <future>

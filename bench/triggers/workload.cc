@@ -67,8 +67,8 @@ trigger::Expression Workload::condition(uint32_t number) {
   return trigger::above(std::move(bytes), trigger::number(threshold + random() % threshold));
 }
 
-// Makes the triggers. A pattern combines one of four lengths of the servers' prefix, one of four of the clients'
-// prefix, and ports.
+// Creates the triggers. A pattern combines one of four lengths of the servers' prefix, one of four of the clients'
+// prefix, and optionally the port and the protocol.
 void Workload::make_triggers() {
   for (uint32_t i = 0; i < options_.triggers; ++i) {
     const uint32_t group = i / options_.triggers_per_packet;

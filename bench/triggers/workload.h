@@ -28,10 +28,10 @@ struct WorkloadOptions {
   double packets_per_second = 14.88e6;  // in packet time
   uint32_t frames = 1 << 18;            // at 64 bytes each, they stay in the third-level cache, like frames from a NIC
   uint32_t frame_bytes = 64;            // as on the wire, with the frame check sequence
-  trigger::GroupBy group = {};          // the group of all triggers
+  trigger::GroupBy group = {};          // the grouping of all triggers
   bool plain_thresholds = true;         // false: the engine does not recognise that conditions are thresholds
-  trigger::Expression when = {};  // the condition of all triggers, in place of sums of bytes that rarely exceed a bound
-  uint32_t wire_sizes = 1;        // number of different packet sizes; frame_bytes of each packet are captured
+  trigger::Expression when = {};        // if not empty: the condition of all triggers
+  uint32_t wire_sizes = 1;              // number of different packet sizes; frame_bytes of each packet are captured
 };
 
 class Workload {
@@ -67,7 +67,7 @@ class Workload {
 
  private:
   static constexpr int64_t kStartNs =
-      1'700'000'000'000'000'000;  // a boundary of windows of any length from 1 ms to 1 s
+      1'700'000'000'000'000'000;  // a boundary of windows of any length that divides a second
   struct Flow {
     uint32_t src, dst;
     uint16_t src_port, dst_port;

@@ -28,16 +28,16 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
- * Checks the dependencies between packages of all modules, which are on this module's class path:
- * make/packages.txt must allow them, and they must not form cycles. Also limits the number of files
- * per package.
+ * Checks the dependencies between the packages of all modules, which are on this module's class
+ * path: make/packages.txt must list exactly these dependencies, and they must not form cycles. Also
+ * limits the number of files per package.
  */
 class ArchitectureTest {
   private static final String ROOT = "io.tapline.";
   private static final Path HOME = Path.of(System.getProperty("tapline.root", ".."));
   private static final Path TABLE = HOME.resolve("make/packages.txt");
 
-  /** Prefix of the table's line with the maximum number of files per package. */
+  /** Prefix of the line in the table that sets the maximum number of files per package. */
   private static final String MAX = "most:";
 
   private static JavaClasses classes;
@@ -63,8 +63,9 @@ class ArchitectureTest {
   }
 
   /**
-   * Returns the package's name below io.tapline. Generated classes belong to the package that uses
-   * them. The packages of aggregates count as one, so a new aggregate needs no line in the table.
+   * Returns the name of the class's package without "io.tapline.". Generated classes belong to the
+   * package that uses them. The packages of aggregates count as one, so a new aggregate needs no
+   * line in the table.
    */
   private static String packageOf(JavaClass type) {
     String name = type.getPackageName().substring(ROOT.length());

@@ -4,7 +4,7 @@ import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code tapline bench multilog}: measures appends to a MultiLog, or queries. */
+/** {@code tapline bench multilog}: measures appends to a MultiLog, or queries of one. */
 @Command(
     name = "multilog",
     description = "Measures appends to a MultiLog, or queries of one, as JSON lines.")

@@ -21,8 +21,8 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /**
- * {@code tapline bench sampling}: SAMPLE auto with a consumer that is limited to a share of the
- * load, and the rate after the load falls.
+ * {@code tapline bench sampling}: measures SAMPLE auto with a consumer that can read only a share
+ * of the load, and how the sampling rate recovers after the load drops.
  */
 @Command(
     name = "sampling",
@@ -31,11 +31,12 @@ import picocli.CommandLine.Option;
 final class BenchSamplingCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  /** Seconds until the rate has settled at the consumer's capacity. */
+  /** Seconds allowed for the rate to settle at the consumer's capacity. */
   private static final int SETTLED = 60;
 
   /**
-   * Minimum rate that counts as keeping all flows, since the rate controller skips smaller changes.
+   * Minimum rate that counts as keeping all flows: the rate controller skips small changes, so it
+   * may never set 1.
    */
   private static final double ALL = 0.98;
 

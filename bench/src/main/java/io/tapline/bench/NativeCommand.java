@@ -29,7 +29,7 @@ abstract class NativeCommand implements Callable<Integer> {
     this.program = program;
   }
 
-  /** Returns the options that the command translates for the program. */
+  /** Returns the command's own options in the program's form. */
   abstract List<String> options();
 
   @Override
@@ -44,7 +44,7 @@ abstract class NativeCommand implements Callable<Integer> {
       command.add("--json");
     }
     command.addAll(more);
-    // An interrupt reaches the child too, which is in the same process group.
+    // The child is in the same process group, so Ctrl-C reaches it, too.
     return new ProcessBuilder(command).inheritIO().start().waitFor();
   }
 }

@@ -13,8 +13,8 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Measures the latency of events from a packet on an interface to a client of the server's event
- * stream. Uses a real server with its own agent, monitor, Kafka, Flink and Redis. Needs root.
+ * Measures the latency of events, from a packet's arrival at an interface to the event's arrival at
+ * a client of the server's event stream. Uses a real server with its own agent, monitor, Kafka, Flink and Redis. Needs root.
  */
 public final class EventBenchmark implements AutoCloseable {
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -31,7 +31,7 @@ public final class EventBenchmark implements AutoCloseable {
   private EventClient client;
 
   /**
-   * The packets of one phase, by their outcome.
+   * The outcomes of one phase's packets.
    *
    * @param sent packets
    * @param received events that arrived
@@ -40,7 +40,7 @@ public final class EventBenchmark implements AutoCloseable {
    * @param agesNs ns from a packet to its event's arrival, ascending
    */
   public record Phase(long sent, long received, long missing, long unseen, long[] agesNs) {
-    /** Returns a percentile of the ages in ms. */
+    /** Returns a percentile of the ages in ms; NaN if there are none. */
     public double percentileMs(double percent) {
       if (agesNs.length == 0) {
         return Double.NaN;
@@ -53,7 +53,7 @@ public final class EventBenchmark implements AutoCloseable {
   /**
    * Starts a server that captures on a virtual link, and then a query.
    *
-   * @param tapline the command {@code bin/tapline}
+   * @param tapline path of {@code bin/tapline}
    * @param programs folder with {@code marked_sender}
    */
   public EventBenchmark(Path tapline, Path programs) throws IOException, InterruptedException {
@@ -148,7 +148,7 @@ public final class EventBenchmark implements AutoCloseable {
         client.ages());
   }
 
-  /** Waits, for a limited time, until all packets are accounted for and no more events arrive. */
+  /** Waits until all packets are accounted for and no more events arrive, or a time limit passes. */
   private void settle(long sent, long receivedBefore, long missingBefore, long unseenBefore)
       throws IOException, InterruptedException {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(SETTLE_SECONDS);

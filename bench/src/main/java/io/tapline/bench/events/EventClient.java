@@ -17,7 +17,7 @@ final class EventClient implements AutoCloseable {
   private final InputStream stream;
   private final Thread reader = new Thread(this::read, "events-client");
 
-  /** The ages in ns of all events since the last {@link #begin}. */
+  /** Ages in ns of the events since the last {@link #begin}; {@code count} of them are valid. */
   private long[] ages = new long[1 << 16];
 
   private int count;

@@ -9,7 +9,7 @@ import java.nio.file.Path;
 
 /**
  * A virtual link on which datagrams marked for expedited forwarding (DSCP EF) arrive from a network
- * namespace. No host has their destination address, so nothing answers. Needs root.
+ * namespace. No host has their destination address, so there are no responses. Needs root.
  */
 final class MarkedLink implements AutoCloseable {
   static final int CODE_POINT = 46;
@@ -20,7 +20,7 @@ final class MarkedLink implements AutoCloseable {
   private BufferedReader counts;
 
   /**
-   * Shutdown hook that removes the link if the program is interrupted, which skips {@link #close}.
+   * Shutdown hook that removes the link if the program is interrupted and skips {@link #close}.
    */
   private final Thread hook = new Thread(this::removeAtExit);
 

@@ -1,2 +1,2 @@
-/** Measures the latency of events from a packet to a client, and the share that arrives. */
+/** Measures the latency of events, from a packet to a client, and the share that arrives. */
 package io.tapline.bench.events;

@@ -25,9 +25,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Compiles a query with a variable number of addresses: {@code compile} parses, analyzes and
- * compiles, {@code format} measures little more than the parser. Twice the addresses should take
- * twice the time.
+ * Measures the compiler with queries of different numbers of addresses: {@code compile} parses,
+ * analyzes and compiles; {@code format} does little more than parse. Twice the addresses should
+ * take twice the time.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.SampleTime)
@@ -36,7 +36,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @Warmup(iterations = 3, time = 1)
 @Measurement(iterations = 3, time = 1)
 public class CompilerBench {
-  /** System property: the file with the parsers' catalogue. */
+  /** System property with the path of the parsers' catalogue. */
   public static final String CATALOGUE = "tapline.catalogue";
 
   @Param({"1", "100", "200", "400", "800", "1600"})

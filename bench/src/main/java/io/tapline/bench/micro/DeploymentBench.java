@@ -22,8 +22,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Adds a query of 1,000 flows to a fat tree of k=48 that runs others of the same size, or removes
- * it.
+ * Measures the time to add a query with 1,000 flows to running queries of the same size in a fat
+ * tree of k=48, or to remove it.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.SampleTime)

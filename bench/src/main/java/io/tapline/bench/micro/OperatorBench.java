@@ -35,7 +35,7 @@ import org.openjdk.jmh.annotations.Warmup;
  *
  * <pre>
  *   decode    decodes a record into columns, and the query's columns into arrays
- *   combine   decodes the record, and combines its rows in the pane's table
+ *   combine   decodes a record, and combines its rows in the pane's table
  *   merge     decodes the pane's groups, adds them to a window and subtracts them
  * </pre>
  */
@@ -59,7 +59,7 @@ public class OperatorBench {
   private byte[] sent;
   private int groups;
 
-  /** Creates the pane, and the window through which it slides. */
+  /** Creates the pane, and a window that contains it. */
   @Setup
   public void prepare() throws BatchReaderException, IOException {
     Traffic traffic = Traffic.of(Traffic.Kind.TOP_K, 1_000_000_000L, TUPLES, keys, false, 0);

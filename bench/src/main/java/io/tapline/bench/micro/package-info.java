@@ -1,2 +1,2 @@
-/** JMH benchmarks of the compiler, of placement and of the stream job's steps. */
+/** JMH benchmarks of the compiler, the placement and the stream job's steps. */
 package io.tapline.bench.micro;
