@@ -1,11 +1,11 @@
 // Tests that 10,000 generated conditions on 64 rows select the same rows in C++ as in Java (AgreementTest.java writes
-// the file), when evaluated row by row, by columns, by the normal form, and from the canonical text.
+// the file), when evaluated row by row, by columns, and after being parsed again from their canonical text.
 //
 //   "TLCOND1\n" | fields u32 | per field: type u8, name | rows u32 | per row and field: present u8, value if present |
 //   conditions u32 | per condition: tree, selected rows u64
 //
-// All numbers are little-endian; names, strings, addresses and trees are a u32 length followed by the bytes; numbers
-// are u64.
+// All numbers are little-endian; names, strings, addresses and trees are a u32 length followed by the bytes; all other
+// values have 8 bytes.
 #include <gtest/gtest.h>
 
 #include <fstream>

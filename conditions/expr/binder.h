@@ -23,7 +23,7 @@ class Binder {
  public:
   Binder(const Tree& tree, const Schema& schema, const Expression::Resolver& resolve, Expression* out)
       : tree_(tree), schema_(schema), resolve_(resolve), out_(out) {}
-  // REQUIRES: `shape` is the shape of the tree.
+  // REQUIRES: `shape` is the result of check_shape() for the tree.
   void run(const Shape& shape);
 
  private:
@@ -65,7 +65,7 @@ class Binder {
               const Place& place);
   static Number literal(const Operand& operand);
   static void add_constant(Number* sum, int sign, const Number& number);
-  // Parses one value of the column's type.
+  // Returns the value of a sum of literals, as one of the column's type.
   Values parse_value(const Column& column, const std::vector<Operand>& sum);
   Node with_literal(const Column& column, Compare compare, const std::vector<Operand>& sum, const Place& place);
   static uint64_t float_infinity_key(const Column& column, bool is_negative);

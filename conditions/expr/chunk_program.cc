@@ -182,7 +182,7 @@ const ChunkBits& ChunkProgram::leaf_bits(uint32_t number, ChunkScratch* scratch)
     set_first(scratch->count_, &bits);
     return bits;
   }
-  // Long sets are searched; the ranges of short sets are compared one by one.
+  // The column is compared with each range of a short set; longer sets are searched for each row.
   if (leaf.leaf.kind == Leaf::Kind::kKeys && leaf.ranges.size() <= 16) {
     compare_keys(leaf, scratch, &bits);
     return bits;

@@ -40,7 +40,7 @@ class ChunkScratch;
 class ChunkProgram {
  public:
   explicit ChunkProgram(const Schema& schema) : schema_(&schema) {}
-  // Builder: adds an expression, which must outlive the program. Returns its number.
+  // Builder: adds an expression. Returns its number, for select().
   uint32_t add(const Expression& expression);
   // Builder: adds a column for keys_of(). Returns its number. REQUIRES: column.keyed().
   uint32_t add_column(const Column& column);
@@ -81,8 +81,8 @@ class ChunkProgram {
 class ChunkScratch {
  public:
   explicit ChunkScratch(const simd::Kernels& kernels = simd::best()) : kernels_(&kernels) {}
-  // Begins a new chunk of `count` rows (at most kChunkRows) that are `stride` bytes apart and do not change until the
-  // next begin().
+  // Begins a new chunk of `count` rows (at most kChunkRows) that are `stride` bytes apart. REQUIRES: the rows do not
+  // change until the next begin().
   void begin(const ChunkProgram& program, const uint8_t* rows, uint32_t stride, uint32_t count);
   uint32_t count() const { return count_; }
   const uint8_t* row(uint32_t index) const { return rows_ + size_t{index} * stride_; }

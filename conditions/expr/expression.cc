@@ -53,7 +53,7 @@ int order_of_pair(const Leaf& leaf, const uint8_t* row) {
   return std::memcmp(row + leaf.column.offset, row + leaf.other.offset, leaf.column.bytes);
 }
 
-// Adds `leaf` to a clause, merging it with a leaf on the same column. Returns false if no row can satisfy both.
+// Adds `leaf` to a clause, merging it with a leaf on the same column. Returns false if no row can satisfy the result.
 bool add_to(Clause* clause, const Leaf& leaf) {
   for (Leaf& present : *clause) {
     if (present.same_as(leaf)) return true;

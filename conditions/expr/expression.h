@@ -7,8 +7,8 @@
 //   list          path contains 7
 //   presence      has(queue_depth)
 //
-// Numbers take units (B KB MB GB TB KiB MiB GiB ns us ms s m h) and 0x; TCP, UDP, ICMP, true and false are numbers,
-// too.
+// Numbers may have a unit (B KB MB GB TB KiB MiB GiB ns us ms s m h) or be hexadecimal (0x1f); TCP, UDP, ICMP, true and
+// false are numbers, too.
 //
 // Logic is three-valued: a comparison with a missing field is unknown, and so is its negation. A condition that is
 // unknown selects no row. Immutable once compiled: any thread may evaluate it.
@@ -27,7 +27,8 @@
 
 namespace tapline::conditions {
 
-// An aggregate's value: an integer if possible, since nanoseconds since the epoch don't fit into a double.
+// A constant or an aggregate's value: an integer if possible, since nanoseconds since the epoch don't fit into a
+// double.
 struct Number {
   bool present = false;
   bool is_float = false;
@@ -161,7 +162,7 @@ class Expression {
 
 enum class Truth : uint8_t { kFalse, kUnknown, kTrue };
 Truth evaluate(const Leaf& leaf, const uint8_t* row, const Schema& schema, const Expression::Values& value);
-// Returns the leaf as canonical text, such as "dstPort in {80..80}".
+// Returns the leaf as text, such as "dstPort in {80, 8000..8080}".
 std::string describe(const Leaf& leaf, const Schema& schema);
 
 }  // namespace tapline::conditions

@@ -1,5 +1,5 @@
 // Interprets words that are compared with a field: numbers with units, addresses and bytes, as keys or (for fields
-// wider than 8 bytes) as bytes. All functions throw ParseError.
+// wider than 8 bytes) as bytes. The functions throw ParseError for an invalid word.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Values {
 
 // Parses numbers such as "100", "0x1f", "1.5GB" and "10ms", and the names TCP, UDP, ICMP, true and false.
 Number parse_number(std::string_view word, size_t position);
-// Returns the bytes, in network order, of an address of the column's type.
+// Parses an address of the column's type. Returns it in network order, or as address_bytes() does for kAddress.
 std::string parse_address(const Column& column, std::string_view word, size_t position);
 // Parses "text" or 0x…, and pads it with zeros.
 std::string parse_bytes(const Column& column, const Token& token);

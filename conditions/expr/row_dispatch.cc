@@ -55,8 +55,8 @@ bool RowDispatch::unite(Demands* demands, Demands more_demands) {
   return keys <= kMaxKeys && demands->size() <= kMaxColumns;
 }
 
-// Returns the node's demands. A conjunction has the demands of any of its parts; a disjunction has their union if all
-// parts have demands.
+// Returns the node's demands. A conjunction has those of its best part; a disjunction has the union of its parts'
+// demands if all of them have any.
 std::optional<RowDispatch::Demands> RowDispatch::demands_of(const Node& node, const std::vector<Leaf>& leaves) {
   if (node.kind == Node::Kind::kLeaf) return demands_of(leaves[node.leaf]);
   if (node.kind != Node::Kind::kAnd && node.kind != Node::Kind::kOr) return std::nullopt;

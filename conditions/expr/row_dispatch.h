@@ -2,7 +2,7 @@
 // appending a few rows at a time (chunk_program.h is for many rows), and for many expressions that are only sets of
 // keys.
 //
-//   key of a column ──▶ hash table ──▶ expressions that require this very key in this column ───┐
+//   key of a column ──▶ hash table ──▶ expressions that require this key in this column ────────┐
 //                       expressions that require no particular keys ────────────────────────────┴─▶ candidates
 //
 // Every expression that is true for a row is a candidate. A candidate may be false, unless is_set() is true of its
@@ -80,7 +80,7 @@ class RowDispatch {
   // nanosecond more for every kRowsCompared rows.
   static constexpr size_t kLookup = 4, kCompare = 30, kRowsCompared = 16;
 
-  // A necessary condition for an expression to be true: `column`, or another column in the list, has one of `keys`.
+  // An expression with demands can be true only if, for at least one of them, the column has one of the keys.
   struct Demand {
     Column column;
     std::vector<uint64_t> keys;

@@ -5,7 +5,7 @@
 namespace tapline::conditions {
 namespace {
 
-// Returns true if the parts after part `i`, in which the range's ends differ, are unrestricted.
+// Returns true if the range does not restrict the parts after part `i`, in which its ends differ.
 bool rest_is_free(const Leaf& leaf, uint32_t i) {
   for (size_t index = 8 * (i + size_t{1}); index < leaf.column.bytes; ++index) {
     if (leaf.low[index] != '\0' || leaf.high[index] != '\xff') return false;

@@ -6,7 +6,7 @@
 
 namespace tapline::conditions {
 
-// Adds comparisons of parts to the clause that are true whenever the leaf is true. Returns true if the leaf is also
+// Adds to the clause comparisons of parts that are true whenever the leaf is true. Returns true if the leaf is also
 // true whenever all of them are. REQUIRES: the leaf's kind is kWide, and it is not negated.
 bool add_parts(const Leaf& leaf, Clause* clause);
 

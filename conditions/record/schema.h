@@ -42,7 +42,7 @@ enum class FieldType : uint8_t {
   kAddress
 };
 
-// An address of either family in a row: 4 or 6, then the address in network order, padded with zeros.
+// Length of an address of either family in a row: 4 or 6, then the address in network order, padded with zeros.
 inline constexpr uint32_t kAddressBytes = 17;
 // Returns an address in the form that rows contain. REQUIRES: 4 or 16 bytes in network order.
 std::string address_bytes(std::string_view address);
@@ -123,7 +123,8 @@ class Schema {
   uint32_t row_bytes() const { return row_bytes_; }
   uint32_t presence_offset() const { return presence_offset_; }
   uint32_t presence_bits() const { return presence_bits_; }
-  // Returns a line "name type[elements] optional" per field. Equal texts mean equal layouts.
+  // Returns a line per field: "name type bytes elements", followed by " optional" if the field is. Equal texts mean
+  // equal layouts.
   std::string to_text() const;
   static Result<Schema> from_text(std::string_view text);
 
@@ -148,7 +149,7 @@ uint32_t float_key32(float value);
 
 // REQUIRES: column.keyed().
 uint64_t key_of(const Column& column, const uint8_t* row);
-// Returns a key's value as a number. REQUIRES: is_number(), or the bits are to be read as an unsigned number.
+// Returns a key's value as a number; the key itself if the column has no numbers. REQUIRES: keyed().
 double number_of_key(const Column& column, uint64_t key);
 // Returns a key's value as an integer. REQUIRES: keyed() and not is_float().
 __int128 integer_of_key(const Column& column, uint64_t key);

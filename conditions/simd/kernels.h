@@ -1,5 +1,5 @@
 // Comparisons of a column's keys with a range, 64 keys per word of bits, for three instruction sets. The best one that
-// the CPU supports is chosen at program start.
+// the CPU supports is chosen at run time.
 //
 //   bit i of the result  =  ((keys[i] & mask) - low) <= span     as unsigned numbers of the keys' width
 //

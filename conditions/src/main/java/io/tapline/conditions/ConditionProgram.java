@@ -17,8 +17,8 @@ import java.util.function.Function;
  * conditions/expr. It is in negation normal form, so unknown counts as false. Immutable: any thread
  * may evaluate it.
  *
- * <p>Evaluates by row or by column: a caller that knows a column's distinct values tests each value
- * once and combines the rows of the leaves.
+ * <p>Evaluates by row or by column. By column, the caller evaluates the leaves, and may test each
+ * distinct value of a column only once; {@link #select} combines the results.
  */
 public final class ConditionProgram {
   /** A row's values, by the program's field numbers. */
@@ -47,7 +47,7 @@ public final class ConditionProgram {
      *
      * @param bits values of the rows, as {@link Row#bits} returns them
      * @param absent rows without a value; null if all have one
-     * @return an array that the caller may change
+     * @return for each row, true if the comparison is true; the caller may change the array
      */
     boolean[] holds(long[] bits, boolean[] absent);
   }
@@ -102,7 +102,7 @@ public final class ConditionProgram {
         case ALL -> stack.push(joined(!negated[i], node.getAll(), stack));
         case ANY -> stack.push(joined(negated[i], node.getAny(), stack));
         case NOT -> {
-          // The nodes below were built as their opposites.
+          // The child nodes were already built in negated form.
         }
         default -> stack.push(new Branch(Kind.LEAF, leaves.leaf(node, negated[i]), List.of()));
       }
@@ -162,7 +162,7 @@ public final class ConditionProgram {
   /**
    * Returns, for each row, true if it meets the condition.
    *
-   * @param holds returns, for each row, true if it meets the leaf, in an array that may be changed
+   * @param holds evaluates a leaf for all rows; the array that it returns may be changed
    */
   public boolean[] select(int rows, Function<Leaf, boolean[]> holds) {
     return select(root, rows, holds);

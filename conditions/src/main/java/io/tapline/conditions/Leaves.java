@@ -183,7 +183,7 @@ final class Leaves {
   }
 
   /**
-   * Reads a word next to a string field as a string, since plans of the previous version do not
+   * Returns a literal as a string. Accepts a word, too, since plans of the previous version do not
    * distinguish words from strings.
    */
   private static byte[] text(Literal literal) {

@@ -6,8 +6,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A number in a condition, kept whole if possible, since nanoseconds since the epoch don't fit a
- * double.
+ * A number in a condition: an integer if possible, since nanoseconds since the epoch don't fit into
+ * a double.
  *
  * @param whole null for a real number
  */
@@ -17,7 +17,7 @@ public record Number(BigInteger whole, double real) {
   private static final BigInteger MAX_U64 =
       BigInteger.ONE.shiftLeft(Long.SIZE).subtract(BigInteger.ONE);
 
-  /** Minimum value at which a product with a unit is not converted to a whole number. */
+  /** Limit below which a product with a unit becomes an integer if it is whole. */
   private static final double MAX_EXACT_PRODUCT = 1e18;
 
   private static final Map<String, Integer> NAMES =
@@ -52,8 +52,8 @@ public record Number(BigInteger whole, double real) {
   }
 
   /**
-   * Parses a word that may begin with a minus sign and end with a unit of bytes or time, as
-   * conditions/expr/literal.h does. Units are multiples of a byte or of a nanosecond.
+   * Parses a number, a name such as TCP, or hexadecimal digits after 0x, as
+   * conditions/expr/literal.h does; a minus sign may precede. Converts units to bytes or ns.
    *
    * @param position position of the word in its text, for errors
    * @throws ConditionException if the word is not a number, or exceeds 64 bits

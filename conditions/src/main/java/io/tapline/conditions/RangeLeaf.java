@@ -23,8 +23,7 @@ record RangeLeaf(RowField field, long[] lows, long[] widths, boolean negated)
   }
 
   /**
-   * Returns a leaf that compares the field's key with a key, in the type's order. No range contains
-   * NaN.
+   * Returns a leaf that compares the field with the value of a key. Its range does not contain NaN.
    */
   static RangeLeaf ordered(RowField field, Order order, long key, boolean negated) {
     boolean isReal = field.type() == Column.Type.F64;

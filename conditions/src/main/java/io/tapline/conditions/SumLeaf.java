@@ -6,14 +6,14 @@ import java.math.BigInteger;
 import java.util.List;
 
 /**
- * Compares a sum of fields and a constant with zero. Whole numbers are added exactly. A sum that is
- * NaN is unknown.
+ * Compares a sum of fields and a constant with zero. Whole numbers are added exactly. If the sum is
+ * NaN, the comparison is unknown.
  */
 record SumLeaf(List<Term> terms, Number constant, Order order, boolean negated)
     implements ConditionProgram.Leaf {
 
   /**
-   * A field that is added.
+   * A field in the sum.
    *
    * @param sign 1 or -1
    */

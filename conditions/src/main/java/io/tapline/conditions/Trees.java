@@ -51,7 +51,7 @@ public final class Trees {
   }
 
   /**
-   * Checks that the nodes form one tree within the bounds.
+   * Checks that the nodes form one tree within the limits.
    *
    * @return for each node, true if it is under an odd number of negations
    * @throws ConditionException if they do not
@@ -129,8 +129,8 @@ public final class Trees {
   }
 
   /**
-   * Returns the conditions that a tree joins by AND, in order: the tree itself if its root joins
-   * none. REQUIRES: {@link #negated} accepts the tree.
+   * Returns the conditions that a tree joins by AND, in order; only the tree itself if its root is
+   * not an AND. REQUIRES: {@link #negated} accepts the tree.
    */
   public static List<ConditionTree> conjuncts(ConditionTree tree) {
     List<ConditionTree> conjuncts = new ArrayList<>();
@@ -191,7 +191,7 @@ public final class Trees {
   }
 
   /**
-   * Returns the canonical text of MultiLog's language, which parses to an equivalent tree; empty
+   * Returns the canonical text in MultiLog's language, which parses to an equivalent tree; empty
    * for a tree without nodes. REQUIRES: {@link #negated} accepts the tree.
    */
   public static String text(ConditionTree tree) {

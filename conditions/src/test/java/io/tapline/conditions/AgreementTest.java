@@ -82,7 +82,7 @@ class AgreementTest {
       out.writeBytes(little(Long.BYTES).putLong(selected).array());
       selects += selected != 0 && selected != -1 ? 1 : 0;
     }
-    // Conditions that either all rows or no rows meet would test little.
+    // Conditions that select all rows or none would test little.
     assertThat(selects).isGreaterThan(CONDITIONS / 2);
     if (Boolean.getBoolean("golden.update")) {
       Files.createDirectories(GOLDEN.getParent());

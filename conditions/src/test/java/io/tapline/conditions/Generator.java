@@ -17,7 +17,7 @@ import java.util.Random;
  * apart.
  */
 final class Generator {
-  /** The fields, in the order of the fixture. */
+  /** The fields, in the order of the golden file. */
   static final Map<String, Column.Type> FIELDS = new LinkedHashMap<>();
 
   static {
@@ -162,7 +162,7 @@ final class Generator {
           case F64 -> range.setLow(word("-0.25")).setHigh(word(one(List.of("0", "0.5", "100"))));
           case ADDRESS -> range.setLow(word("10.0.0.1")).setHigh(word("192.168.1.1"));
           default -> {
-            // Strings and booleans have no order.
+            // There are no ranges of strings or booleans.
           }
         }
       }
