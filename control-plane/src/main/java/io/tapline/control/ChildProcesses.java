@@ -12,16 +12,16 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Starts processes that die with this one, even if it is killed.
+ * Starts processes that die with this process, even if it is killed.
  *
  * <p>Linux sends the parent-death signal when the <em>thread</em> that started the child ends, so
  * one thread that lives as long as the JVM starts them all. If the JVM dies before the child has
  * requested that signal, the child detects that its parent has changed and exits. Each child has
- * its own session: Ctrl-C at a terminal reaches only the JVM, which ends its children in an orderly
- * way.
+ * its own session: Ctrl-C at a terminal reaches only the JVM, which shuts its children down
+ * gracefully.
  */
 public final class ChildProcesses {
-  /** A shell script; $1 is the expected parent process, and the rest is the command. */
+  /** A shell script that runs the command after $1 unless its parent is not the process $1. */
   private static final String CHECKED = "[ \"$PPID\" = \"$1\" ] || exit 125; shift; exec \"$@\"";
 
   private static final ExecutorService STARTER =

@@ -22,8 +22,8 @@ public record HashKeys(HashKey flows, HashKey texts) {
   private static final Pattern SPACE = Pattern.compile("\\s+");
 
   /**
-   * Returns the keys to use if none are configured: flows can then be found at MultiLog nodes that
-   * also have none, and the key for strings is random.
+   * Returns keys to use if none are configured: the public key for flows, so that MultiLog nodes
+   * without a key find the same flows, and a random key for strings.
    */
   public static HashKeys drawn() {
     return KNOWN.withTexts(HashKey.random());
@@ -71,7 +71,7 @@ public record HashKeys(HashKey flows, HashKey texts) {
   }
 
   /**
-   * Creates a file that only its owner can access.
+   * Creates a file with these keys that only its owner can access.
    *
    * @return the file
    */

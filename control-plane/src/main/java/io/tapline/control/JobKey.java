@@ -25,7 +25,7 @@ public final class JobKey {
     this.secret = secret;
   }
 
-  /** Parses the result of {@link #secret}. */
+  /** Returns the key with this secret, a result of {@link #secret}. */
   public static JobKey of(String secret) {
     return new JobKey(secret);
   }

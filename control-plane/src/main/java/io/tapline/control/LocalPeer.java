@@ -12,8 +12,8 @@ import java.util.HexFormat;
 import java.util.Set;
 
 /**
- * The process at the other end of a TCP connection within this host, according to the kernel's
- * socket tables (proc_net(5)). On loopback, an address proves nothing, but the socket's user does.
+ * The user at the other end of a TCP connection within this host, according to the kernel's socket
+ * tables (proc_net(5)). On loopback, an address proves nothing, but the socket's user does.
  */
 public final class LocalPeer {
   private static final Path TABLE = Path.of("/proc/self/net/tcp");
@@ -64,8 +64,8 @@ public final class LocalPeer {
   }
 
   /**
-   * Compares each row as a string: the table has a row for every socket of this host, and is read
-   * for each connection.
+   * Compares rows as strings instead of parsing them all: the table has a row for every socket of
+   * this host, and is read for each connection.
    */
   private static boolean isOwnUser(Path table, String local, String remote) throws IOException {
     String wanted = ": " + local + " " + remote + " ";

@@ -11,7 +11,7 @@ public final class OwnerFiles {
   private OwnerFiles() {}
 
   /**
-   * Creates a file that only its owner can access.
+   * Creates a file with this text that only its owner can access.
    *
    * @return the file
    */
