@@ -7,8 +7,8 @@ import java.util.List;
 import picocli.CommandLine.Command;
 
 /**
- * {@code tapline bench placement}: measures the time to place up to ten million flows, and to add
- * a query to running ones or remove it.
+ * {@code tapline bench placement}: measures the time to place up to ten million flows, and to add a
+ * query to running ones or remove it.
  */
 @Command(
     name = "placement",

@@ -21,8 +21,8 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
 /**
- * {@code tapline bench sampling}: measures SAMPLE auto with a consumer that can read only a share
- * of the load, and how the sampling rate recovers after the load drops.
+ * {@code tapline bench sampling}: measures SAMPLE auto with a consumer limited to a share of the
+ * load, and how the sampling rate recovers after the load drops.
  */
 @Command(
     name = "sampling",

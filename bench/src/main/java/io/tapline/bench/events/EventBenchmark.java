@@ -148,7 +148,7 @@ public final class EventBenchmark implements AutoCloseable {
         client.ages());
   }
 
-  /** Waits until all packets are accounted for and no more events arrive, or a time limit passes. */
+  /** Waits until all packets are accounted for and events stop arriving, or a time limit passes. */
   private void settle(long sent, long receivedBefore, long missingBefore, long unseenBefore)
       throws IOException, InterruptedException {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(SETTLE_SECONDS);

@@ -19,9 +19,7 @@ final class MarkedLink implements AutoCloseable {
   private PrintWriter phases;
   private BufferedReader counts;
 
-  /**
-   * Shutdown hook that removes the link if the program is interrupted and skips {@link #close}.
-   */
+  /** Shutdown hook that removes the link if the program is interrupted and skips {@link #close}. */
   private final Thread hook = new Thread(this::removeAtExit);
 
   private MarkedLink() {}

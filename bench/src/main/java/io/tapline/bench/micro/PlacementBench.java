@@ -24,8 +24,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Measures the time to place different numbers of flows, with a total rate of 4 Tb/s, in a fat tree
- * of k=48 (27,648 hosts). There is no warm-up.
+ * Measures the time to place different numbers of flows with a total rate of 4 Tb/s. The network is
+ * a fat tree of k=48 with 27,648 hosts. There is no warm-up.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.SingleShotTime)
