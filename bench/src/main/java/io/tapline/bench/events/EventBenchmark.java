@@ -14,7 +14,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Measures the latency of events, from a packet's arrival at an interface to the event's arrival at
- * a client of the server's event stream. Uses a real server with its own agent, monitor, Kafka, Flink and Redis. Needs root.
+ * a client of the server's event stream. Uses a real server with its own agent, monitor, Kafka,
+ * Flink and Redis. Needs root.
  */
 public final class EventBenchmark implements AutoCloseable {
   private static final ObjectMapper MAPPER = new ObjectMapper();
