@@ -17,7 +17,7 @@ const std::string kGet = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
 const std::string kOk = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 const std::string kName5 = "\5\1\0\3\x08www.test\0\x50"s, kGranted5 = "\5\0\0\1\0\0\0\0\0\0"s;
 
-// Sends messages from the two sides in turn, beginning with the client.
+// Sends messages from the two sides in turn, starting with the client.
 Conversation talk(const Lines& messages) {
   Conversation conversation;
   conversation.handshake();
@@ -56,7 +56,7 @@ TEST(SocksRequest, IgnoresOtherStreams) {
   EXPECT_EQ(parsed({std::string(500, '\4'), std::string(500, '\5')}), Lines{});
 }
 
-// Every parser sees the traffic through the proxy, including data in the segment of the last reply.
+// http_get sees the traffic through the proxy, with or without the TCP handshake.
 TEST(SocksRequest, TheProxiedProtocolIsParsed) {
   const Lines handshakes[] = {{"\5\1\0"s, "\5\0"s, kName5, kGranted5},
                               {"\4\1\0\x50\x0a\0\0\1\0"s, "\0\x5a\0\0\0\0\0\0"s}};

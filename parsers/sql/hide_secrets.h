@@ -5,7 +5,7 @@
 
 namespace tapline::sql {
 
-// Returns true if a statement may contain a password: it contains one of the words that introduce or name one
+// Returns true if a statement may contain a password, that is, if it contains a word that introduces or names one
 // (IDENTIFIED, PASSWORD, MASTER_PASSWORD, passwd, …), in any case and at any position.
 bool may_hold_secret(std::string_view statement);
 

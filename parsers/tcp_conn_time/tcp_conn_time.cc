@@ -6,8 +6,9 @@
 namespace tapline {
 namespace {
 
-// Reports the beginning, establishment and end of each TCP connection (NetAlytics section 3.1, Table 1). Emits exactly
-// one end event (fin, rst or timeout) for each connection; processors compute the time between two events.
+// Reports the beginning, establishment and end of each TCP connection (NetAlytics section 3.1, Table 1). Emits one end
+// event (fin, rst or timeout) for each connection, and another if the connection continues after an rst event;
+// processors compute the time between two events.
 //
 // A RST that looks acceptable is reported with a delay, since a forged RST that both sides ignore ends nothing.
 class TcpConnTime final : public Parser {
@@ -51,7 +52,7 @@ class TcpConnTime final : public Parser {
   }
 
   void on_interval(int64_t end_ns, Emitter& out) override {
-    // Iterates backwards, since the last element replaces one that is removed.
+    // Iterates backwards, since the last element takes the place of a removed one.
     for (size_t i = waiting_.size(); i-- > 0;) {
       Connection& connection = *waiting_[i];
       State& state = state_of<State>(connection);
@@ -74,7 +75,7 @@ class TcpConnTime final : public Parser {
   void on_release(Connection& connection) override { let_go(state_of<State>(connection)); }
 
  private:
-  // The time for which both sides may be silent after a RST that both ignore.
+  // A RST is reported unless both sides continue within this time.
   static constexpr int64_t kRstTimeoutNs = kNsPerSecond;
 
   struct State {
@@ -113,7 +114,7 @@ class TcpConnTime final : public Parser {
     emit(connection, queries, "rst", was_refused ? "refused" : "reset", state_of<State>(connection).rst_ns, out);
   }
 
-  // Emits an ignored RST. The packet is the RST itself, or one that shows that an earlier RST was ignored.
+  // Emits rst-ignored. The packet is the RST itself, or one that shows that an earlier RST was ignored.
   void emit_ignored_rst(const Packet& packet, Emitter& out) {
     State& state = state_of<State>(*packet.connection);
     const int64_t rst_ns = state.position != 0 ? state.rst_ns : packet.time_ns;

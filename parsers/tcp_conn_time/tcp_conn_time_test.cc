@@ -56,7 +56,7 @@ TEST(TcpConnTime, ABlindRstEndsNothing) {
   EXPECT_EQ(events(conversation.frames()).back(), "fin closed 0");
 }
 
-// Makes a server's segment. In a Conversation, the client's sequence numbers begin with 1000 and the server's with
+// Makes a segment from the server. In a Conversation, the client's sequence numbers begin at 1000, the server's at
 // 5000.
 Frame from_server(uint32_t seq, uint32_t ack, uint8_t flags, const Conversation& conversation) {
   return testing::tcp_frame(
@@ -65,7 +65,7 @@ Frame from_server(uint32_t seq, uint32_t ack, uint8_t flags, const Conversation&
 }
 constexpr uint8_t kRstAck = tcp_flag::kRst | tcp_flag::kAck, kSynAck = tcp_flag::kSyn | tcp_flag::kAck;
 
-// Sends a SYN, an attacker's response, then the genuine response and the rest of the connection.
+// Returns the events of a connection in which an attacker's response to the SYN precedes the genuine one.
 Lines after_forged_response(uint32_t seq, uint32_t ack, uint8_t flags) {
   Conversation conversation;
   conversation.client("", tcp_flag::kSyn);
@@ -118,7 +118,7 @@ TEST(TcpConnTime, ARstThatBothSidesIgnoreIsNotAnEnd) {
   EXPECT_EQ(lines[3], "fin closed 0");
 }
 
-// Packets in flight when the RST arrived, and retransmissions, do not contradict it.
+// The client's packets in flight when the server sends its RST do not contradict it.
 TEST(TcpConnTime, OneContinuingSideDoesNotUndoAReset) {
   Conversation conversation;
   conversation.handshake().client("x").server("y");

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares tcp_conn_time with the client's log of the reference capture generated/tcp_clean.
 
-Every connection in the log that has a client port must be in the tuples, with the right kind of end. Half of the
-durations must be within a millisecond of the client's measurement.
+Every connection in the log that has a client port must be in the tuples, with the right outcome. Half of the durations
+must be within a millisecond of the client's measurement.
 
 usage: truth_test.py [MONITOR]
 """
@@ -17,12 +17,12 @@ import oracle  # noqa: E402
 
 EXPECTED_CONNECTIONS = 223
 MAX_MEDIAN_DIFFERENCE_NS = 1_000_000
-# Possible outcomes at a tap, for each kind of connection that the client made.
+# Possible outcomes at a tap, by the kind of connection in the log; for other kinds, closed and reset.
 OUTCOMES = {"refused": {"refused"}, "dropped": {"unanswered"}, "rst": {"reset"}}
 
 
 def connections(tuples):
-    """Returns, by client port, each incarnation's tuples by event."""
+    """Returns, by client and server port, each incarnation's tuples by event."""
     by_flow = collections.defaultdict(dict)
     for t in tuples:
         by_flow[(t["src_port"], t["dst_port"], t["flow_id"])][t["event"]] = t
@@ -50,10 +50,10 @@ def main():
     logged = [entry for entry in log if entry["cport"]]
     for entry in logged:
         handshakes = [e for e in seen.get((entry["cport"], entry["sport"]), []) if "syn" in e]
-        # Ports are reused, so this selects the incarnation that began nearest to the start in the log.
         if not handshakes:
             errors.append(f"not found: {entry}")
             continue
+        # Ports are reused, so this selects the incarnation that began closest to the start time in the log.
         events = min(handshakes, key=lambda e: abs(e["syn"]["time_ns"] - entry["start"] * 1e9))
         outcome = end_of(events)["outcome"]
         outcomes[outcome] += 1

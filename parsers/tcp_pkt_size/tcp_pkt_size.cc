@@ -5,8 +5,8 @@
 namespace tapline {
 namespace {
 
-// Counts packets and wire bytes of each TCP flow, both directions together: one tuple for each second of packet time in
-// which it had packets (NetAlytics section 3.1, Table 1, per interval instead of per packet).
+// Counts packets and wire bytes of each TCP flow, both directions together, and emits one tuple for each second of
+// packet time in which the flow had packets (NetAlytics section 3.1, Table 1, but per interval instead of per packet).
 //
 // Flows with something to report are listed in a vector, so the cost of an interval's end depends only on the number of
 // flows that were active in it.
@@ -65,7 +65,7 @@ class TcpPktSize final : public Parser {
   }
 
  private:
-  // These counts complement the connection's counts of packets that the parser did not receive.
+  // Counts of the packets that the parser received; the connection counts the others.
   struct State {
     uint64_t queries;  // queries that selected the packets counted here
     uint64_t bytes;
@@ -90,7 +90,8 @@ class TcpPktSize final : public Parser {
       state.position = static_cast<uint32_t>(active_.size());
       restart(state, packet);
     } else if (state.queries != packet.queries) {
-      // Queries were added or removed within the second: each receives just the packets that it selected.
+      // Queries were added or removed within the second; each one must receive the counts of only the packets it
+      // selected.
       out.header_of(packet);  // moves the clock
       emit(*packet.connection, state.queries, out);
       restart(state, packet);

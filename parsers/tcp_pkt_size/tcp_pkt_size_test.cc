@@ -13,7 +13,7 @@ using Lines = std::vector<std::string>;
 
 const Lines kCounts = {"packets", "bytes"};
 constexpr int64_t kSecond = 1'000'000'000;
-// The Ethernet, IPv4 and TCP headers of the test's frames.
+// Bytes of the Ethernet, IPv4 and TCP headers of a frame.
 constexpr int kHeaders = 14 + 20 + 20;
 
 TEST(TcpPktSize, SumsBothDirectionsPerSecond) {
@@ -24,7 +24,7 @@ TEST(TcpPktSize, SumsBothDirectionsPerSecond) {
   EXPECT_EQ(harness.lines(kCounts),
             (Lines{"5 " + std::to_string(5 * kHeaders + 8), "1 " + std::to_string(kHeaders + 1)}));
   EXPECT_EQ(harness.tuples()[0].header.time_ns, 1000 * kSecond + kSecond - 1);
-  // The observation ends within the last second.
+  // The capture ends before the last second does.
   EXPECT_EQ(harness.tuples()[1].header.time_ns, conversation.frames().back().time_ns);
 }
 

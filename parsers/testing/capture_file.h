@@ -7,14 +7,14 @@
 
 namespace tapline::testing {
 
-// Reads the complete records of a classic capture file (little-endian pcap of Ethernet frames) or of its .zst. Aborts
-// on any other file: users' files are read by packet_io/capture.
+// Reads the complete records of a pcap file (little-endian, Ethernet), compressed if its name ends in .zst. Aborts on
+// any other file; packet_io/capture reads users' files.
 std::vector<Frame> read_capture(const std::string& path);
 
-// Reads the lines of a text file or of its .zst.
+// Reads the lines of a text file, compressed if its name ends in .zst.
 std::vector<std::string> read_lines(const std::string& path);
 
-// Returns TAPLINE_CAPTURES/name, or "" if there are no reference captures.
+// Returns the path of a file among the reference captures, or "" if it does not exist.
 std::string reference_capture(const std::string& name);
 
 }  // namespace tapline::testing

@@ -29,7 +29,7 @@ class Conversation {
   explicit Conversation(const Options& options);
 
   Conversation& handshake();
-  // Sends one segment of payload, which acknowledges everything that the other side sent.
+  // Sends one segment, which acknowledges everything that the other side has sent.
   Conversation& client(std::string_view payload, uint8_t flags = tcp_flag::kAck | tcp_flag::kPsh);
   Conversation& server(std::string_view payload, uint8_t flags = tcp_flag::kAck | tcp_flag::kPsh);
   // Sends the payload in segments of at most `bytes`.

@@ -19,8 +19,8 @@ using Dialogue = std::vector<Message>;
 
 Dialogue operator+(Dialogue first, const Dialogue& second);
 
-// Turns the dialogue into a conversation with this server port. Each message is sent in two segments, its first `cut`
-// bytes and the rest, or, if `repeatedly` is true, in segments of `cut` bytes.
+// Turns the dialogue into a conversation with this server port. A message longer than `cut` bytes is sent as two
+// segments, its first `cut` bytes and the rest, or, if `repeatedly` is true, as segments of `cut` bytes.
 Conversation spoken(const Dialogue& dialogue, uint16_t server_port, size_t cut = SIZE_MAX, bool repeatedly = false,
                     bool has_handshake = true);
 
@@ -31,7 +31,7 @@ using Parse = std::function<Lines(const std::vector<Frame>&)>;
 // single bytes.
 void expect_at_every_cut(const Parse& parse, const Dialogue& dialogue, uint16_t server_port, const Lines& expected);
 
-// Does the same, but all requests precede all responses, and one side at a time is cut.
+// Does the same, but all requests precede all responses, and only one side's data are cut in two at a time.
 void expect_at_every_cut(const Parse& parse, std::string_view requests, std::string_view responses,
                          const Lines& expected);
 

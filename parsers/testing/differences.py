@@ -1,5 +1,5 @@
-"""Compares a parser with recorded truth. Tables in docs/reference list the known differences: each difference must be a
-row with its reason, and every row must still differ."""
+"""Compares a parser with recorded truth. Tables in docs/reference list the known differences: each difference must have
+a row with its reason, and each row must still have a difference."""
 
 import collections
 import fnmatch
@@ -9,14 +9,14 @@ import oracle
 
 
 def cell(value):
-    """Formats a cell: shortens long values, and escapes Markdown's special characters."""
+    """Formats a cell: replaces unprintable characters with "?", escapes "|", and shortens long values."""
     text = "".join(c if c.isprintable() and c != "\ufffd" else "?" for c in str(value)).replace("|", "\\|").strip()
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def rows_of(capture, truth, ours, source="tshark"):
-    """Returns rows (capture, side, the item's cells, times) for items that are in only one of two lists; an item is a
-    tuple. `source` names the truth."""
+    """Returns rows (capture, side, the item's cells, times) for items that one list has more often than the other; an
+    item is a tuple. `source` names the truth."""
     shown = lambda items: collections.Counter(tuple(map(cell, item)) for item in items)
     truth, ours = shown(truth), shown(ours)
     return [(capture, who, *item, str(times)) for who, more, fewer in ((source, truth, ours), ("ours", ours, truth))
@@ -24,8 +24,8 @@ def rows_of(capture, truth, ours, source="tshark"):
 
 
 def known(table, columns):
-    """Returns the rows of a documented table with this number of columns, mapped to their reasons. The table's first
-    column is in backquotes."""
+    """Returns the rows with this number of columns in the tables of a document, mapped to their reasons. Their first
+    cell is in backquotes."""
     rows = {}
     for line in table.read_text(encoding="utf-8").splitlines():
         cells = [c.strip().strip("`") for c in line.replace("\\|", "\0").strip("|").split("|")]
@@ -41,8 +41,8 @@ def markdown(difference):
 
 
 def unexplained(differing, rows):
-    """Returns error lines: differences without a row, rows that do not differ that often, and rows without a reason. Each cell
-    in a row may be a pattern (*); the row's times are then the sum over all matches."""
+    """Returns error lines: differences without a row, rows with a wrong count, and rows without a reason. Cells of a row may
+    be patterns (*); the row's count is then the sum over all matches."""
     wrong, left = [], {row: int(row[-1]) for row in rows}
     for difference in differing:
         row = next((r for r in rows if difference[:-1] == r[:-1]), None)
@@ -73,7 +73,8 @@ def compare(parser, table, expected, seen, captures=oracle.captures_to_compare, 
     """Compares a parser's tuples with each capture's truth. Returns the test's exit status.
 
     `expected` returns the items in the truth's records, `seen` those in the tuples; `table` is the result of known().
-    `captures` chooses the captures (folder, parser, table); `check` returns the error lines of another comparison."""
+    `captures(folder, parser, table)` selects the captures; `check` returns the error lines of an additional
+    comparison."""
     folder, monitor = oracle.captures_or_skip(), oracle.monitor_or_skip()
     differing, wrong, compared, items = [], [], 0, 0
     for name, capture, records in captures(folder, parser, table):

@@ -14,7 +14,7 @@ std::vector<Frame> disordered(const std::vector<Frame>& frames, const Disorder& 
   for (size_t i = 0; i < frames.size(); ++i) {
     if (happens(disorder.lost)) continue;
     const size_t late = happens(disorder.late) ? 1 + random() % disorder.places : 0;
-    // The frame sorts after the one whose position it takes.
+    // A late frame sorts after the one whose position it takes.
     places.emplace_back(2 * (i + late) + (late > 0 ? 1 : 0), &frames[i]);
   }
   std::stable_sort(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -7,8 +7,8 @@
 
 namespace tapline::testing {
 
-// Disorder caused by a mirror. Shares refer to all frames, which are chosen at random; late frames arrive 1 to `places`
-// positions later.
+// Disorder caused by a mirror: the shares of frames, chosen at random, that are lost and that are late. A late frame
+// arrives 1 to `places` positions later.
 struct Disorder {
   double lost = 0;
   double late = 0;

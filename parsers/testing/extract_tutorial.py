@@ -18,7 +18,7 @@ BLOCK = re.compile(r"<!-- (file|line|run)(?:: (\S+))?(?: after \"([^\"]+)\")? --
 
 
 def blocks(tutorial):
-    """Returns (kind, path, after, code) of each marked block."""
+    """Returns (kind, path, after, code) for each marked block."""
     return [match.groups() for match in BLOCK.finditer(tutorial.read_text(encoding="utf-8"))]
 
 

@@ -39,8 +39,8 @@ struct TcpSpec {
   std::vector<uint16_t> vlans = {};
 };
 
-// These functions write layers, from the inside out: each wraps its argument. Lengths are correct, and checksums are
-// zero.
+// These functions build packets from the inside out: each adds a header to its payload. Lengths are correct, and
+// checksums are zero.
 Bytes tcp_segment(const TcpSpec& spec);
 Bytes udp_datagram(uint16_t src_port, uint16_t dst_port, std::string_view payload);
 Bytes ip_v4(const std::string& src, const std::string& dst, uint8_t protocol, const Bytes& payload);
@@ -58,10 +58,10 @@ struct UdpSpec {
   std::vector<uint16_t> vlans = {};
 };
 
-// Makes an Ethernet frame around the segment, with IPv4 or IPv6 according to the addresses.
+// Makes an Ethernet frame around the segment or datagram, with IPv4 or IPv6 according to the addresses.
 Frame tcp_frame(const TcpSpec& spec, int64_t time_ns);
 Frame udp_frame(const UdpSpec& spec, int64_t time_ns);
-// Wraps the message, which begins with its type, in ICMP between IPv4 addresses, and in ICMPv6 between others.
+// Makes an Ethernet frame around an ICMP or, between IPv6 addresses, ICMPv6 message, which begins with its type.
 Frame icmp_frame(const std::string& src, const std::string& dst, std::string_view message, int64_t time_ns);
 
 }  // namespace tapline::testing

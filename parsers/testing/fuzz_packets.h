@@ -25,7 +25,7 @@ namespace tapline::testing {
 // `parameter` seconds.
 void fuzz_packets(std::vector<std::unique_ptr<Parser>> parsers, std::span<const uint8_t> input);
 
-// Feeds the packets to built-in parsers.
+// Does the same with built-in parsers.
 void fuzz_parsers(const std::vector<std::string>& names, std::span<const uint8_t> input);
 
 // Feeds UDP datagrams and ICMP messages between two hosts to built-in parsers. flags: 1 from the server, 2 ICMP, 4
@@ -34,8 +34,8 @@ void fuzz_parsers(const std::vector<std::string>& names, std::span<const uint8_t
 void fuzz_datagrams(const std::vector<std::string>& names, uint16_t server_port, std::span<const uint8_t> input);
 
 // Feeds datagrams with telemetry to built-in parsers: the payload is everything from the shim to the last hop
-// (docs/reference/in-band-telemetry.md). flags: 64 another source port (number `parameter` % 8), 128 time jumps by
-// `parameter` seconds; otherwise by `parameter` microseconds.
+// (docs/reference/in-band-telemetry.md). flags: 64 another source port (number `parameter` % 8), 128 time advances by
+// `parameter` seconds instead of microseconds.
 void fuzz_telemetry(const std::vector<std::string>& names, std::span<const uint8_t> input);
 
 }  // namespace tapline::testing

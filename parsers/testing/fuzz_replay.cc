@@ -1,5 +1,5 @@
-// Runs a fuzz target without libFuzzer: on each file of the corpus, each prefix of it, and mutations with a fixed seed.
-// Files that libFuzzer found run only unchanged, since there are hundreds of them.
+// Runs a fuzz target without libFuzzer: on each file of the corpus, up to 300 of its prefixes, and mutations with a
+// fixed seed. Files that libFuzzer found are run only unchanged, since there are hundreds of them.
 //
 // usage: TARGET CORPUS… [--found CORPUS…]    (folders or files)
 #include <algorithm>

@@ -53,11 +53,11 @@ class Harness {
   explicit Harness(const std::vector<std::string>& parsers, const EngineOptions& options = small());
   explicit Harness(std::vector<std::unique_ptr<Parser>> parsers, const EngineOptions& options = small());
 
-  // Returns bounds that suit tests: few connections, little memory.
+  // Returns options with bounds that suit tests: few connections, little memory.
   static EngineOptions small();
 
-  // Feeds all frames in bursts of at least `burst`, with fragments reassembled; `queries` select every packet. Returns
-  // the number of packets.
+  // Decodes all frames, reassembles fragments, and feeds the packets, each selected by `queries`, in bursts of about
+  // `burst`. Returns the number of packets.
   size_t feed(const std::vector<Frame>& frames, uint64_t queries = 1, size_t burst = 32,
               ToSide to_side = ToSide::kUnknown);
   // Calls feed() and end().

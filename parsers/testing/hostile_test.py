@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs every capture in evasion/ and malformed/ through every parser: there must be no crash, hang or memory growth.
 
-Each capture runs in a separate monitor, with limits on time and memory beyond the needs of a harmless capture. In the
-sanitized build, the monitor is also sanitized, and any finding is a failure. A file that is not a capture may be
-rejected with an error.
+Each capture runs in a separate monitor, for at most 60 s and with at most 192 MiB more memory than a harmless capture
+takes. In the sanitized build, the monitor is also sanitized, and any finding is a failure. A file that is not a capture
+may be rejected with an error.
 
 usage: hostile_test.py [MONITOR]
 """
@@ -29,7 +29,7 @@ def all_parsers(monitor):
 
 
 def run(monitor, parsers, capture):
-    """Returns the exit code (None: it hung), standard error and peak memory in KiB."""
+    """Returns the exit code (None if it hung), standard error and peak memory in KiB."""
     command = [str(monitor), "--parser", parsers, "--pcap", str(capture), "--output", "json"]
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
@@ -49,7 +49,7 @@ def run(monitor, parsers, capture):
 
 
 def fault(code, errors, memory_kb, usual_kb):
-    """Returns a run's fault, or nothing."""
+    """Returns a run's fault, or an empty string."""
     if code is None:
         return f"still running after {SECONDS} s"
     if any(finding in errors for finding in FINDINGS):

@@ -42,7 +42,7 @@ ZERO = {"u64": 0, "i64": 0, "f64": 0.0, "bool": False, "string": ""}
 
 @functools.cache
 def zeros(monitor, parser):
-    """Returns the truth's values for unknown fields, by field."""
+    """Returns, by field, the value that stands for an unknown value in the truth: the zero of the field's type."""
     run = subprocess.run([str(monitor), "--list-parsers"], capture_output=True, check=True, timeout=60)
     catalogue = json.loads(run.stdout)["parsers"]
     return {f["name"]: ZERO[f["type"]] for p in catalogue if p["name"] == parser for f in p["fields"] if "common" not in f}
@@ -59,7 +59,7 @@ def encoded(data, kept=""):
 
 
 def as_sent(text, kept=""):
-    """Returns a string from a tuple as it was sent; each byte that is not UTF-8 is U+FFFD."""
+    """Decodes a string from a tuple to the text that was sent; each byte that is not UTF-8 becomes U+FFFD."""
     decoded = urllib.parse.unquote_to_bytes(text)
     if "%" not in text or encoded(decoded, kept) != text:
         return text
@@ -85,7 +85,7 @@ def tuples(monitor, parser, capture):
 
 
 def json_lines(path):
-    """Returns the records in a .jsonl file or its .zst."""
+    """Returns the records in a .jsonl file, which may be compressed (.jsonl.zst)."""
     if path.exists():
         data = path.read_bytes()
     else:
@@ -95,7 +95,7 @@ def json_lines(path):
 
 
 def captures_with_truth(folder, areas=None):
-    """Yields (name, path, records) of each readable capture that has tshark's records."""
+    """Yields (name, path, records) for each capture that has tshark's records."""
     for area in areas or sorted(p.name for p in (folder / "truth").iterdir()):
         for capture in sorted((folder / area).iterdir()):
             truth = folder / "truth" / area / (capture.name.removesuffix(".zst") + ".jsonl")
@@ -119,7 +119,7 @@ def captures_to_compare(folder, parser, table=()):
 
 
 def tuples_if_readable(monitor, parser, capture):
-    """Returns the same as tuples(), or nothing for a capture that the monitor rejects because of its link type or format."""
+    """Returns the same as tuples(), or None for a capture that the monitor rejects because of its link type or format."""
     try:
         return tuples(monitor, parser, capture)
     except RuntimeError as error:

@@ -1,6 +1,6 @@
-// Measures the cost of a packet in flow_rate and link_load, including its decoding: TSC cycles as the minimum of many
-// short runs, and the ratio to a pass that makes the same frames and adds up their lengths. The rows alternate within
-// one run, so that a busy machine affects all of them.
+// Measures the cost per packet of flow_rate and link_load, including decoding, in TSC cycles: the minimum and median of
+// many short runs, and the ratio of the minimum to that of a pass that only makes the frames and adds up their lengths.
+// The rows alternate within one run, so that a busy machine affects all of them.
 //
 // usage: rates_bench [ROW [FLOWS [BYTES]]]      only that row, for a profile
 #include <x86intrin.h>
@@ -33,7 +33,7 @@ class NoSink final : public TupleSink {
   void lose(LossReason, uint64_t, uint64_t) override {}
 };
 
-// Segments of many flows, which take turns, as captured frames. Each flow lacks every other segment.
+// Captured segments of many flows, which take turns. Every other segment of each flow is missing.
 class Traffic {
  public:
   Traffic(uint32_t flows, uint32_t wire_bytes) : flows_(flows), wire_bytes_(wire_bytes), seqs_(flows) {
@@ -78,7 +78,7 @@ class Traffic {
   std::array<RawPacket, kBurst> burst_;
 };
 
-// Does nothing, to measure decoding and the engine, with or without the table of connections.
+// Does nothing, to measure decoding and the engine, with or without the connection table.
 class NoParser final : public Parser {
  public:
   explicit NoParser(bool connections) : connections_(connections) {}
@@ -115,8 +115,8 @@ class Row {
   void warm_up(uint32_t packets) {
     for (uint32_t i = 0; i < packets; i += kBurst) burst();
   }
-  // Measures one run. Its first half warms the caches, from which other rows have evicted this row's data. (A monitor
-  // runs only one of them.)
+  // Measures one run, after an equally long one that brings this row's data back into the caches: other rows have
+  // evicted them, as would not happen in a monitor.
   void run() {
     warm_up(kBurstsPerRun * kBurst);
     const uint64_t start = __rdtsc();

@@ -35,7 +35,7 @@ def counts(monitor, capture):
 
 
 def captures_and_silent(folder):
-    """Yields (name, path, parsers that should be silent); excludes captures that tshark could not read."""
+    """Yields (name, path, parsers that should be silent); there are none for a capture that tshark could not read."""
     for name, capture, records in oracle.captures_with_truth(folder):
         yield name, capture, [parser for parser in oracle.PROTOCOLS if not oracle.speaks(parser, records)]
 

@@ -24,7 +24,7 @@ def read(capture):
 
 
 def packets(data):
-    """Yields (time in ns, link type, bytes) of each packet in a pcap or pcapng file."""
+    """Yields (time in ns, link type, bytes) for each packet in a pcap or pcapng file."""
     if data[:4] == b"\x0a\x0d\x0d\x0a":
         yield from packets_ng(data)
         return
@@ -64,7 +64,7 @@ def unit_of(options, order):
 
 
 def network_of(link, frame):
-    """Returns the IP datagram in a frame, or nothing."""
+    """Returns the IP datagram in a frame, or empty bytes."""
     if link == ETHERNET:
         offset = 12
         while frame[offset:offset + 2] == b"\x81\x00":
@@ -130,8 +130,8 @@ class Stream:
 
 
 def connections(capture, server_ports):
-    """Returns {(client, server): (the client's stream, the server's)}, identified by the servers' ports; a SYN starts a new
-    connection."""
+    """Returns {(client, server, number of earlier connections between them): (the client's stream, the server's)}. The
+    server is the side with one of `server_ports`; a client's SYN after its data starts a new connection."""
     result, current, repeated_bytes = {}, {}, collections.Counter()
     for segment in segments(capture):
         asks = segment.destination[1] in server_ports

@@ -51,7 +51,7 @@ def until_zero(connection):
 
 
 class Proxy(socketserver.BaseRequestHandler):
-    """A SOCKS proxy that resolves every name to loopback and accepts any password."""
+    """A SOCKS proxy that accepts any password and connects to loopback, whichever host is requested."""
 
     def handle(self):
         version = exactly(self.request, 1)[0]
