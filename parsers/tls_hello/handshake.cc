@@ -6,9 +6,9 @@ namespace tapline::tls {
 namespace {
 
 constexpr uint8_t kFatal = 2;
-// Protected records of TLS 1.3 (RFC 8446 sections 4.4.4, 5.2, 6) are distinguished only by their length, which is that
-// of the content plus the real type's byte and the tag. An empty Certificate and the end of early data are also shorter
-// than a Finished, and precede it.
+// Protected records of TLS 1.3 (RFC 8446 sections 4.4.4, 5.2, 6) can be distinguished only by their length: that of the
+// content, one byte for its type, and the tag. An empty Certificate and the end of early data are also shorter than a
+// Finished, and precede it.
 constexpr uint32_t kAlertBytes = 2 + 1 + 16;
 constexpr uint32_t kMinFinishedBytes = 4 + 32 + 1 + 8;
 // If one side has sent this many bytes since its hello and the other side's hello is still missing, that hello counts
@@ -45,8 +45,8 @@ void Handshake::note(Side side, uint64_t bytes, const Segment& segment) {
   if (segment.peer_offset_known) acknowledged_[side] = std::max(acknowledged_[side], segment.peer_offset);
 }
 
-// Returns true if this side, whose hello was seen, had received more of the other side's stream than was captured, so
-// that the other side's hello is late.
+// Returns true if the other side's hello may be late: it was not seen, but this side's was, and this side has
+// acknowledged more of the other's stream than was captured.
 bool Handshake::is_hello_late(Side side) const {
   const bool is_seen = side == client_ ? client_seen_ : server_seen_;
   const bool other_seen = side == client_ ? server_seen_ : client_seen_;
@@ -81,7 +81,7 @@ bool Handshake::on_client_hello(Side side, Bytes body, const Segment& first) {
   if ((client_seen_ || server_seen_) && side != client_) return false;
   ClientHello hello;
   if (!read(body, &hello)) return false;
-  // The response to a HelloRetryRequest belongs to the same handshake.
+  // A second ClientHello responds to a HelloRetryRequest and belongs to the same handshake.
   if (client_seen_) return true;
   client_seen_ = true;
   client_ = side;
@@ -123,7 +123,7 @@ void Handshake::on_protected(Side side, ContentType type, uint32_t bytes, const 
   finished_ = static_cast<uint8_t>(finished_ | 1u << side);
   if (!client_seen_ || !server_seen_) return;
   if (is_13_) {
-    // A client's data before it has the ServerHello are early data.
+    // Data that the client sends before it has received the ServerHello are early data.
     const bool after_server = !segment.peer_offset_known || segment.peer_offset > server_hello_offset_;
     if (side != client_ || type != ContentType::kApplicationData || !after_server) return;
     if (bytes <= kAlertBytes) return settle(Outcome::kAlert);

@@ -22,8 +22,8 @@ enum class Outcome : uint8_t {
 
 // A handshake as a tap sees it. Takes both sides' bytes until outcome() is decided.
 //
-//   client                                server           the handshake is complete, TLS 1.3: *
-//   ClientHello ─────────────────────────▶                                            TLS 1.2 and before: both +
+//   client                                server           complete in TLS 1.3: after *
+//   ClientHello ─────────────────────────▶                before TLS 1.3: after both +
 //                ◀───────── ServerHello, …, [+ Finished]
 //   [*+ Finished] ───────────────────────▶
 //                ◀──── [+ Finished], before TLS 1.3
@@ -60,7 +60,7 @@ class Handshake final : private RecordHandler {
   // Return a duration only if its beginning and end were both seen in order.
   std::optional<int64_t> answer_ns() const;
   std::optional<int64_t> handshake_ns() const;
-  // Returns true if the client acknowledged bytes of the server that were not captured.
+  // Returns true if the client acknowledged bytes from the server that were not captured.
   bool lacks_response() const { return acknowledged_[client_] > reached_[other_side(client_)]; }
   int64_t client_hello_ns() const { return client_hello_ns_; }
   uint8_t alert() const { return alert_; }  // the alert's description, 0 if it is encrypted
@@ -86,7 +86,7 @@ class Handshake final : private RecordHandler {
   bool client_seen_ = false, server_seen_ = false;
   bool is_13_ = false;  // true if this is TLS 1.3 or, before the ServerHello, likely to be
   bool hello_too_long_ = false;
-  bool refused_ = false;  // true if the client refused, having received a ServerHello that was not captured yet
+  bool refused_ = false;  // true if a side sent a fatal alert while the other side's hello was late
   Side client_ = 0;
   uint8_t finished_ = 0;  // bit per side that protects its data
   uint8_t alert_ = 0;

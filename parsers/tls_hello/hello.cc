@@ -7,7 +7,7 @@ namespace tapline::tls {
 namespace {
 
 constexpr size_t kRandomBytes = 32;
-// The random of a HelloRetryRequest (RFC 8446 section 4.1.3).
+// The random value of a HelloRetryRequest (RFC 8446 section 4.1.3).
 constexpr uint8_t kRetryRandom[kRandomBytes] = {0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c,
                                                 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb,
                                                 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c};
@@ -118,7 +118,8 @@ bool read(Bytes body, ServerHello* hello) {
   *hello = {};
   Cursor cursor(body);
   hello->version = cursor.number();
-  // Drafts of TLS 1.3 before draft 22 have their version in this field, and omit the fields after the cipher suite.
+  // Drafts of TLS 1.3 before draft 22 have their version in this field, and omit the session ID and the compression
+  // method.
   const bool early_draft = is_draft_13(hello->version) || hello->version == kTls13;
   const Bytes random = cursor.take(kRandomBytes);
   const Bytes session = early_draft ? Bytes() : cursor.with_length_8();

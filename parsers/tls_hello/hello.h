@@ -27,7 +27,7 @@ class Numbers {
   Bytes bytes_;
 };
 
-// Returns true for meaningless values that clients offer to keep servers tolerant (RFC 8701).
+// Returns true for GREASE, reserved values that clients offer so that servers stay tolerant of unknown ones (RFC 8701).
 constexpr bool is_grease(uint16_t value) { return (value & 0x0f0f) == 0x0a0a && value >> 8 == (value & 0xff); }
 
 // Calls visit(type, content) for each extension of a hello (RFC 8446 section 4.2), in order; returns false if the
@@ -66,7 +66,7 @@ struct ClientHello {
   Numbers signature_algorithms;
   Numbers supported_versions;
 
-  // Returns the highest offered version, without GREASE.
+  // Returns the highest offered version, ignoring GREASE.
   uint16_t version() const;
 };
 

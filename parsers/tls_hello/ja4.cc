@@ -78,8 +78,8 @@ void Ja4::add_count(size_t count) {
   fingerprint_.push_back(static_cast<char>('0' + count % 10));
 }
 
-// Adds the first and last character of the first protocol or, if these are not alphanumeric, of its bytes in
-// hexadecimal.
+// Adds the first and last character of the first protocol or, unless both are alphanumeric, the first and last digit of
+// its bytes in hexadecimal.
 void Ja4::add_protocol(const ClientHello& hello) {
   const size_t bytes = hello.protocols.empty() ? 0 : hello.protocols[0];
   if (bytes == 0 || bytes >= hello.protocols.size()) {

@@ -8,9 +8,8 @@
 
 namespace tapline::tls {
 
-// JA4, the fingerprint of TLS clients (FoxIO, "JA4: TLS Client Fingerprinting", technical_details/JA4.md; BSD licence).
-// The rest of the JA4+ family, which is under another licence, is not implemented. Keeps its memory from one hello to
-// the next.
+// The JA4 fingerprint of a TLS client (FoxIO, "JA4: TLS Client Fingerprinting", technical_details/JA4.md; BSD licence).
+// The rest of the JA4+ family, which is under another licence, is not implemented. Keeps its memory between hellos.
 class Ja4 {
  public:
   // Returns 36 characters, valid until the next call.

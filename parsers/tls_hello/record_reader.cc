@@ -5,7 +5,7 @@
 namespace tapline::tls {
 namespace {
 
-// RFC 5246 allows 2048 bytes more than the plaintext.
+// RFC 5246 lets a protected record be 2048 bytes longer than the longest plaintext.
 constexpr uint32_t kMaxRecordBytes = (16 << 10) + 2048;
 constexpr size_t kKeptBytes = 4 << 10;
 
@@ -54,8 +54,8 @@ void RecordReader::read(Bytes bytes, const Segment& segment, RecordHandler& hand
   }
 }
 
-// Skips missing bytes within a record; the position of the next message is then unknown. If more bytes are missing, the
-// position of the next record is unknown, too.
+// Skips missing bytes within a record; the position of the next message is then unknown. Fails if the gap extends
+// beyond the record, since the position of the next record is then unknown, too, or if no hello was read yet.
 void RecordReader::gap(uint64_t bytes) {
   if (!in_stream_ || lost_) return;
   bytes_ += bytes;

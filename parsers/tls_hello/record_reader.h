@@ -11,7 +11,7 @@ namespace tapline::tls {
 enum class ContentType : uint8_t { kChangeCipherSpec = 20, kAlert = 21, kHandshake = 22, kApplicationData = 23 };
 enum class MessageType : uint8_t { kClientHello = 1, kServerHello = 2 };
 
-// Receives the findings from one side's reader.
+// Receives what one side's reader finds.
 class RecordHandler {
  public:
   virtual ~RecordHandler() = default;
@@ -22,8 +22,8 @@ class RecordHandler {
   virtual void on_protected(Side side, ContentType type, uint32_t bytes, const Segment& segment) = 0;
   virtual void on_alert(Side side, uint8_t level, uint8_t description) = 0;
   virtual void on_hello_too_long(Side side) = 0;
-  // Returns true if this side's data from its ChangeCipherSpec on are protected. In TLS 1.3, a ChangeCipherSpec has no
-  // meaning.
+  // Called at a ChangeCipherSpec. Returns true if this side's later records are protected; in TLS 1.3, a
+  // ChangeCipherSpec has no meaning.
   virtual bool is_protected_from_now(Side side) = 0;
 };
 
@@ -40,7 +40,7 @@ class RecordReader {
   // piece.
   static bool may_begin_hello(Bytes bytes);
 
-  // To be called when the other side has sent its hello, because an alert may replace or precede this side's hello.
+  // Call it when the other side has sent its hello, because an alert may replace or precede this side's hello.
   void expect_response() { expected_ = true; }
   void read(Bytes bytes, const Segment& segment, RecordHandler& handler);
   void gap(uint64_t bytes);

@@ -12,12 +12,12 @@ namespace {
 using tls::Handshake;
 using tls::Outcome;
 
-// If both sides together show no hello within this many bytes, the connection uses another protocol.
+// A connection without a hello in this many bytes, of both sides together, is taken to use another protocol.
 constexpr uint32_t kMaxSeekBytes = 64 << 10;
 constexpr size_t kMaxMemoryBytes = size_t{256} << 20;
 // A client that waits longer for a ServerHello is reported as unanswered.
 constexpr int64_t kHandshakeTimeoutNs = 60'000'000'000;
-// Finished handshakes are kept for reuse, which reduces allocations.
+// Number of Handshake objects that are kept for reuse, which reduces allocations.
 constexpr size_t kMaxIdle = 4096;
 
 // Reports TLS handshakes over TCP: the plaintext fields of client and server, and the durations.

@@ -96,7 +96,7 @@ Conversation handshake_12(size_t cut = 1400) {
   return conversation;
 }
 
-// ---- the fingerprint: examples of its specification ----
+// ---- the fingerprint: examples from its specification ----
 
 std::string ja4(const Offer& offer) {
   const std::string body = offer.body();
@@ -132,8 +132,8 @@ TEST(Ja4, GreaseIsIgnored) {
   EXPECT_EQ(ja4(offer), "t13d1516h2_8daaf6152771_e5627efa2ab1");
 }
 
-// "If there are no signature algorithms in the hello packet": the specification's hash includes extension 000d, so this
-// offer also does.
+// The specification's example for "If there are no signature algorithms in the hello packet" has extension 000d in its
+// hash, so this offer has that extension, too.
 TEST(Ja4, WithoutSignatureAlgorithms) {
   Offer offer = example();
   offer.algorithms = {};
@@ -148,7 +148,7 @@ TEST(Ja4, WithoutCiphersAndExtensions) {
 
 TEST(Ja4, CountsSaturateAt99) { EXPECT_EQ(ja4({.ciphers = Codes(120, 0x002f)}).substr(0, 10), "t13d9904h2"); }
 
-// The table under "ALPN Extension Value".
+// The examples in the table under "ALPN Extension Value".
 TEST(Ja4, FirstAndLastCharacterOfTheProtocol) {
   const std::pair<std::string, std::string> examples[] = {{"h2", "h2"},
                                                           {"http/1.1", "h1"},
@@ -280,7 +280,7 @@ TEST(TlsHello, JoinedInMidStream) {
   EXPECT_EQ(seen({frames.begin() + 5, frames.end()}), Lines{});
 }
 
-// If a lost segment may have made a duration too long, the duration is not reported; all fields that were seen are.
+// A duration that a lost segment may have made too long is not reported; a tuple is partial only if a hello is missing.
 TEST(TlsHello, EachSegmentLost) {
   for (const bool tls13 : {true, false}) {
     const std::vector<Frame> frames = (tls13 ? handshake_13() : handshake_12()).frames();
@@ -305,7 +305,7 @@ Conversation refused_by_client() {
   return conversation;
 }
 
-// If only the order between the two sides is lost, both hellos and the outcome are still reported.
+// A late segment, even one that changes the order of the two sides' data, does not change the fields of the hellos.
 TEST(TlsHello, EachSegmentLate) {
   const Lines fields = {"sni", "version", "cipher_suite", "partial"};
   for (Conversation conversation :
@@ -361,7 +361,7 @@ TEST(TlsHello, TruncatedHellosAreRejected) {
   for (size_t length = 0; length < body.size(); ++length) {
     Conversation conversation;
     conversation.handshake().client(record(22, message(1, body.substr(0, length))));
-    // A hello without extensions has the old format.
+    // A hello that ends before its extensions is valid: extensions are optional.
     const size_t without_extensions = 2 + 32 + 1 + 2 + 4 + 2;
     EXPECT_EQ(seen(conversation.frames()).size(), length == without_extensions ? 1u : 0u) << length;
   }
@@ -393,8 +393,8 @@ TEST(TlsHello, EachQueryGetsTheTuplesOfItsPackets) {
 }
 
 // The capture was made with OpenSSL 3.0's s_server and s_client, in this order: TLS 1.2 full and resumed; TLS 1.3 full
-// and resumed; the same again, the resumed one with early data; a retry; a client that does not trust the server; small
-// records.
+// and resumed; the same again, the resumed one with early data; a HelloRetryRequest; a client that does not trust the
+// server; small records.
 TEST(TlsHello, RealHandshakes) {
   const std::vector<Frame> frames =
       testing::read_capture(TAPLINE_SOURCE_DIR "/parsers/tls_hello/captures/handshakes.pcap.zst");

@@ -3,7 +3,7 @@
 ones and with tshark's fields.
 
 Compares each connection that has a hello, by client, server, name, offered protocols and chosen cipher suite. Each
-difference must be a row of docs/reference/tls-differences.md; silence_test.py covers captures without TLS.
+difference must have a row in docs/reference/tls-differences.md; silence_test.py covers captures without TLS.
 
 usage: truth_test.py [MONITOR]
 """
@@ -21,7 +21,7 @@ import differences  # noqa: E402
 import oracle  # noqa: E402
 
 TABLE = oracle.ROOT / "docs" / "reference" / "tls-differences.md"
-# The fingerprints that JA4's own tests expect of its captures: {fingerprint: connections}.
+# The fingerprints that JA4's own tests expect from its captures: {fingerprint: connections}.
 PUBLISHED = {
     "tls/ja4__badcurveball.pcap": {"t13d1615h2_46e7e9700bed_45f260be83e2": 1},
     "tls/ja4__tls12.pcap": {"t13d1715h2_5b57614c22b0_3d5424432f57": 1},
@@ -33,7 +33,7 @@ ALIKE = {34, 50}
 
 
 def expected(records):
-    """Returns (client, server, name, offered protocols, cipher suite) of each TCP connection with a hello."""
+    """Yields (client, server, name, offered protocols, cipher suite) for each TCP connection with a hello."""
     streams = {}
     for r in records:
         if r["kind"] == "tls_hello" and not str(r["stream"]).startswith("u"):
@@ -69,7 +69,8 @@ def ja4(versions, ciphers, extensions, algorithms, protocol):
 
 
 def ja4_by_tshark(captures):
-    """Returns {(client, server): fingerprints}, from tshark's fields; the last part is omitted if these are incomplete."""
+    """Returns {(client, server): fingerprints}, computed from tshark's fields; the last part is omitted if tshark mixes
+    other lists into its fields."""
     names = ["ip.src", "ip.dst", "tcp.srcport", "tcp.dstport", "tls.handshake.version", "tls.handshake.extensions.supported_version",
              "tls.handshake.ciphersuite", "tls.handshake.extension.type", "tls.handshake.sig_hash_alg",
              "tls.handshake.extensions_alpn_str", "tls.handshake.type"]

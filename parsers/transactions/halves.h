@@ -10,8 +10,8 @@
 namespace tapline {
 
 // The fields of a request that the pairing uses, without the text. A protocol's request derives from it, or from
-// RequestHalf, and adds the fields that it reports. Objects are reused, so the protocol must set all these fields after
-// begin_request().
+// RequestHalf, and adds the fields that it reports. Objects are reused, so the protocol must set all fields that it
+// adds after begin_request().
 struct BareRequestHalf {
   int64_t first_ns = 0;
   uint64_t begin = 0;  // offsets refer to the requests' stream

@@ -10,9 +10,9 @@
 namespace tapline {
 
 // Pairs responses with requests by a number that both carry, in any order, while several of each are being read. Gaps
-// remove requests or responses but can't cause wrong pairs, unless numbers are reused: if a number is used for a new
-// request, the old request is reported alone, and a response that acknowledges no byte of a request does not belong to
-// it.
+// remove requests or responses but can't cause wrong pairs, unless numbers are reused. If a new request has the
+// number of a pending one, the old request is reported alone; a response that acknowledges no byte of a request is not
+// paired with it.
 //
 //   a request:   begin_request(id) ── keep_text ── end_request(id) ───────────────────────────┐
 //   a response:  begin_response(id) ── filled by the caller, find_response(id) ── end_response(id): reported, if its
@@ -46,7 +46,7 @@ class IdPairing {
     return request;
   }
 
-  // Appends to the request's text, whose memory is counted.
+  // Appends to the request's text, and counts its memory.
   void keep_text(Request& request, std::string_view text) {
     request.text.append(text);
     text_bytes_ += text.size();
@@ -72,7 +72,8 @@ class IdPairing {
     if (place->answered) report(*place, sink);
   }
 
-  // Begins a response with the first byte of `first`. The protocol's fields keep the values of an earlier response.
+  // Begins a response that starts at the first byte of `first`. The protocol's fields keep the values of an earlier
+  // response.
   Response& begin_response(const Id& id, const Segment& first, Sink& sink) {
     Place* place = find(id);
     const bool is_old =

@@ -22,8 +22,8 @@ class OrderedExchange {
   using Response = ResponseType;
   using Sink = TransactionSink<Request, Response>;
   static constexpr size_t kMaxPending = kMaxPendingRequests;
-  // A connection that was joined in the middle uses another protocol if its two streams together show no certain units
-  // of this one within this many bytes.
+  // A connection that was joined in the middle is taken to use another protocol if no unit of this one is recognised
+  // for certain within this many bytes of its two streams together.
   static constexpr uint64_t kMaxSeekBytes = 1 << 20;
 
   void start_in_middle(Side side) {

@@ -8,13 +8,13 @@
 
 namespace tapline {
 
-// Removes requests until the one to which this response certainly belongs is the first. If there is none, reports,
-// without responses, all requests that the server had received.
+// Reports the requests before the one to which this response certainly belongs, without responses. If there is no such
+// request, reports all those that the server had received.
 template <typename Request, typename Response, size_t kMaxPending>
 auto OrderedPairing<Request, Response, kMaxPending>::resynchronise(const Response& response, ResponseContext now,
                                                                    Sink& sink) -> Taken {
-  // The response was sent before any of these requests.
   responses_hidden_ = true;
+  // The client had received part of the response before it sent any of these requests.
   if (!awaited(requests_.front(), response)) return Taken::kNothing;
   size_t last = 0;
   while (response.acked_known && last + 1 < requests_.size() && received(requests_[last + 1], response)) ++last;
@@ -83,8 +83,8 @@ auto OrderedPairing<Request, Response, kMaxPending>::count_back(const Response& 
   return {.chosen = next - responses};
 }
 
-// Returns the only request of the batch up to `last` that the response does not contradict. Earlier batches have their
-// responses, since the client waited for them.
+// Returns the only request that the response does not contradict, of the batch that ends with `last`, or kNone. Earlier
+// batches have their responses, since the client waited for them.
 template <typename Request, typename Response, size_t kMaxPending>
 size_t OrderedPairing<Request, Response, kMaxPending>::only_candidate(size_t last, const Response& response) const {
   if (overlapping_) return kNone;
@@ -99,9 +99,9 @@ size_t OrderedPairing<Request, Response, kMaxPending>::only_candidate(size_t las
   return index;
 }
 
-// Returns the first request of the batch up to `last` if the response begins at the offset up to which the client had
-// received the responses when it sent that batch. REQUIRES: the client was seen to wait for all responses before it
-// sends the next batch.
+// Returns the first request of the batch that ends with `last` if the response begins at the offset up to which the
+// client had received the responses when it sent that batch; otherwise, or if the client was not seen to wait for all
+// responses before it sends the next batch, returns kNone.
 template <typename Request, typename Response, size_t kMaxPending>
 size_t OrderedPairing<Request, Response, kMaxPending>::first_of_batch(size_t last, const Response& response) const {
   if (!waits_for_all()) return kNone;

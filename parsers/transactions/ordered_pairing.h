@@ -43,7 +43,7 @@ class OrderedPairing {
   static constexpr size_t kMaxWaiting = 1024;
 
   // Begins a request that starts at the first byte of `first`. The protocol's fields keep the values of an earlier
-  // request. `max_pending` is below kMaxPending if the protocol requires that.
+  // request. `max_pending` may be lower than kMaxPending if the protocol requires that.
   Request& begin_request(const Segment& first, Sink& sink, size_t max_pending = kMaxPending) {
     note_overlap(first);
     if (requests_.size() >= max_pending) [[unlikely]] {
@@ -64,7 +64,7 @@ class OrderedPairing {
     return request;
   }
 
-  // Appends to the request's text, whose memory is counted.
+  // Appends to the request's text, and counts its memory.
   void keep_text(Request& request, std::string_view text) {
     request.text.append(text);
     text_bytes_ += text.size();
@@ -88,7 +88,7 @@ class OrderedPairing {
     request->complete = complete;
   }
 
-  // Abandons the message being read, which turned out not to be a request.
+  // Declares that no request is being read: reading() returns null until the next one begins.
   void forget_reading() { reading_ = 0; }
 
   // Declares that unseen requests, or responses, may follow here.
@@ -102,8 +102,8 @@ class OrderedPairing {
       settle(false, sink);
   }
 
-  // Begins a response that starts at the first byte of `first`, with the protocol's fields set. Returns its request, or
-  // null if none is known (yet).
+  // Begins a response that starts at the first byte of `first`; `response` has the protocol's fields. Returns its
+  // request, or null if none is known (yet).
   const Request* begin_response(const Segment& first, const Response& response, Sink& sink) {
     settle(false, sink);
     current_ = response;
@@ -139,7 +139,8 @@ class OrderedPairing {
     for (size_t i = 0; i < requests_.size() && visit(requests_[i]); ++i) {
     }
   }
-  // Reports the oldest requests as requests without responses, for as long as `silent` returns true for them.
+  // Reports the oldest requests as silent, for as long as `silent` returns true for them. `response` belongs to a later
+  // request.
   template <typename Predicate>
   void pass_silent_while(Predicate silent, const Response& response, Sink& sink) {
     while (!requests_.empty() && silent(requests_.front())) {
@@ -179,15 +180,15 @@ class OrderedPairing {
     latest_response_end_ = end;
   }
 
-  // Declares that, as the protocol shows, the client sent nothing while it waited for this response. The response that
-  // begins at `responses_end` belongs to the request that begins at `requests_end`.
+  // Declares that the response that begins at `responses_end` answers the request that begins at `requests_end`: the
+  // protocol shows that the client had received all earlier responses and then waited for this one.
   void all_answered(uint64_t requests_end, uint64_t responses_end) {
     answered_requests_ = requests_end;
     answered_responses_ = responses_end;
   }
 
-  // Declares that the server will send no more data. Reports unanswered requests, unless a response waits for a
-  // request's missing part.
+  // Declares that the server will send no more data. Reports unanswered requests, unless a complete response still
+  // waits for its request.
   void server_ended(Sink& sink) {
     if (waiting_.empty()) report_first_requests(requests_.size(), sink);
   }
@@ -260,7 +261,7 @@ class OrderedPairing {
     bool whole = false;    // the response is the first of waiting_
   };
 
-  // Tracks how the client uses its connection, by the number of bytes it had received when it sent this request.
+  // Tracks whether the client waits for responses, by the number of bytes it had received when it sent this request.
   void note_overlap(const Segment& first) {
     const bool idle = requests_.empty() && !current_;
     if (overlapping_ && idle && first.time_ns - latest_ns_ > 2 * slowest_ns_) responses_hidden_ = response_gap_ = false;
@@ -282,8 +283,8 @@ class OrderedPairing {
     request_peer_offset_ = first.peer_offset;
   }
 
-  // Records that the client has sent requests while earlier ones were unanswered, and has received responses to those
-  // since then.
+  // Records that the client does not wait: it has sent a request when it had received some, but not all, of the
+  // responses to earlier ones.
   void overlap() {
     overlapping_ = true;
     waits_ = turns_ = 0;
@@ -298,7 +299,7 @@ class OrderedPairing {
     if (request.peer_offset < received && received < response.end) overlap();
   }
 
-  // Records a turn. Once requests and responses have alternated for long enough, the client is known to wait,
+  // Counts consecutive turns. Once requests and responses have alternated for long enough, the client is known to wait,
   // regardless of earlier traffic.
   void note_turn(bool has_all) {
     turns_ = has_all && std::exchange(answered_turn_, false) ? turns_ + 1 : 0;
@@ -306,7 +307,7 @@ class OrderedPairing {
     overlapping_ = pipelined_ = responses_hidden_ = false;
   }
 
-  // Checks, by the acknowledgements, if the response that begins is the only one to the latest request.
+  // Records whether the acknowledgements show that the response that begins answers the only pending request.
   void note_alternation(const Segment& first) {
     const Request* latest = requests_.empty() ? nullptr : &requests_.back();
     answered_turn_ = requests_.size() == 1 && first.peer_offset_known && latest->peer_offset == first.offset &&
@@ -327,8 +328,8 @@ class OrderedPairing {
     return request.peer_offset <= response.begin;
   }
 
-  // Takes the response's request. While nothing is hidden, the order decides, and the contents of both must not
-  // contradict it.
+  // Moves the response's request to *taken. While nothing is hidden, the order decides, unless the contents of the two
+  // contradict each other.
   Taken take_request(Response& response, Request* taken, ResponseContext now, Sink& sink) {
     responses_hidden_ |= std::exchange(response.after_hidden, false);
     while (!requests_.empty() && requests_.front().begin < abandoned_until_)
@@ -348,8 +349,8 @@ class OrderedPairing {
     return Taken::kRequest;
   }
 
-  // Returns true if a response was not recognised: the client, which waits for all responses, has sent another request
-  // since the oldest one, and had by then received everything before this response.
+  // Returns true if the oldest request's response was not recognised: the client, which waits for all responses, had
+  // sent another batch after that request before the server began this response.
   bool passed_over(const Response& response) const {
     if (requests_.size() < 2 || !waits_for_all()) return false;
     const Request& next = requests_[1];
@@ -365,7 +366,7 @@ class OrderedPairing {
     return false;
   }
 
-  // Settles the quiet requests before the response's request. Returns false if no request fits.
+  // Reports the quiet requests before the response's request as silent. Returns false if no request fits.
   bool pass_silent(const Response& response, Sink& sink) {
     size_t silent = 0;
     while (requests_[silent].contradicts(response)) {
@@ -454,21 +455,21 @@ class OrderedPairing {
   }
 
   bool pipelined_ = false;        // two requests were seen in flight together
-  bool overlapping_ = false;      // further requests were sent before all of these had responses
+  bool overlapping_ = false;      // requests were sent after some, but not all, responses to earlier ones
   uint32_t waits_ = 0;            // requests since then that were sent after all responses had been received
   uint32_t turns_ = 0;            // consecutive turns of one request and one response
-  bool answered_turn_ = false;    // the latest response began such a turn
+  bool answered_turn_ = false;    // the latest response completes such a turn
   bool begins_batch_ = false;     // flag of the current request (BareRequestHalf)
   bool requests_hidden_ = false;  // true if requests may be hidden since the latest one
   bool response_gap_ = false;     // true after a gap since the latest response began
-  // True if responses may be hidden between the latest certain one and the one in question.
+  // True if responses may be hidden between the latest one with a certain request and the next.
   bool responses_hidden_ = false;
   bool current_paired_ = false;  // current_ answers current_request_
   uint32_t next_number_ = 1;
   uint32_t reading_ = 0;         // number of the request being read
   size_t hidden_requests_ = 0;   // number of requests_ with after_hidden
   uint64_t settled_offset_ = 0;  // position in the requests' stream
-  // Requests before this offset are no longer paired; requests that still wait after a hole also stay unpaired.
+  // Requests that begin before this offset stay unpaired, even if they arrive later.
   uint64_t abandoned_until_ = 0;
   uint64_t answered_requests_ = 0;  // see all_answered()
   uint64_t answered_responses_ = UINT64_MAX;

@@ -94,7 +94,7 @@ class Session {
     pairing.hide_responses();
     return *this;
   }
-  // Adds a response that arrives but is not recognised by the stream's reader.
+  // Adds a response that is captured, but that the stream's reader does not recognise.
   Session& miss_response() {
     answered_ += 10;
     return *this;
@@ -135,7 +135,7 @@ TEST(OrderedPairing, AGapAffectsOnlyItsTransaction) {
             (Reports{"1:1", "-:2", "3:3"}));
 }
 
-// The hole is after the first waiting response, not before it.
+// The hole is between the waiting responses, not before them.
 TEST(OrderedPairing, AGapAmongWaitingResponsesCountsAtItsPosition) {
   std::vector<std::function<void()>> late;
   Session talk;
@@ -183,7 +183,7 @@ TEST(OrderedPairing, DoesNotPairContradictoryMessages) {
 TEST(OrderedPairing, QuietRequestsNeedNoResponse) {
   EXPECT_EQ(Session().request(1, 7, true).request(2, 8, true).request(3, 9).answer(2, 8).answer(3, 9).reports(),
             (Reports{"1:silent", "2:2", "3:3"}));
-  // The gap may have removed a response.
+  // The gap may have removed the quiet request's response.
   EXPECT_EQ(Session().request(1, 7, true).request(2, 9).lose_response().answer(2, 9).reports(),
             (Reports{"1:-", "2:2"}));
 }
@@ -236,7 +236,8 @@ TEST(OrderedPairing, TextsCountAsMemory) {
   EXPECT_EQ(sink.pairs, 1u);
 }
 
-// Simulates a distant client and server, which the pairing sees through a mirror that loses messages.
+// Simulates a client and a server that are far apart, and a mirror that shows their messages to the pairing but loses
+// some.
 class Simulation {
  public:
   enum class Client { kWaits, kBatches, kWindow };
@@ -335,7 +336,7 @@ class Simulation {
   uint64_t sent_bytes_ = 0, server_has_ = 0, answered_bytes_ = 0, client_has_ = 0;
 };
 
-// Returns the share of correct pairs among those with both heads seen. Fails the test if a pair is wrong.
+// Returns the share of correct pairs among those with both messages captured. Fails the test if a pair is wrong.
 double share_of_pairs(Simulation::Client client, double loss) {
   uint32_t right = 0, both = 0, wrong = 0;
   for (uint32_t seed = 1; seed <= 100; ++seed) {
@@ -357,8 +358,8 @@ TEST(OrderedPairing, WithoutLossAllPairs) {
 
 TEST(OrderedPairing, ALossyMirrorNeverPairsWrong) {
   EXPECT_GT(share_of_pairs(Simulation::Client::kWaits, 0.01), 0.999);
-  // After a gap, the rest of a batch can't be paired. A client with a window can't be paired until it pauses, and this
-  // one never pauses for long.
+  // Messages between two gaps in a batch can't be paired. After a gap, the messages of a client with a window can't be
+  // paired until it pauses, and this one never pauses for long.
   EXPECT_GT(share_of_pairs(Simulation::Client::kBatches, 0.01), 0.9);
   EXPECT_GT(share_of_pairs(Simulation::Client::kWindow, 0.01), 0);
 }

@@ -7,8 +7,7 @@
 namespace tapline {
 
 // A queue that reuses its slots with their contents, so that strings keep their memory. Pushing allocates only if the
-// queue becomes longer than at any time since it was last empty; an empty queue keeps at most one slot. Not
-// thread-safe.
+// queue becomes longer than at any time since pop_front() last emptied it and left at most one slot. Not thread-safe.
 template <typename T>
 class Ring {
  public:
@@ -31,13 +30,13 @@ class Ring {
   void pop_front() {
     first_ = (first_ + 1) & (places_.size() - 1);
     --size_;
-    // Otherwise, each of a million long connections would eventually keep the memory for some burst.
+    // Otherwise, each of a million long-lived connections would eventually keep the memory for its largest burst.
     if (size_ == 0 && places_.size() > 1) [[unlikely]]
       places_ = std::vector<T>();
   }
   void pop_back() { --size_; }
 
-  // Empties the queue, but keeps the memory of a few elements.
+  // Empties the queue. If it has at most `max_places` slots, keeps them, each trimmed.
   template <typename Trim>
   void recycle(size_t max_places, Trim trim) {
     first_ = size_ = 0;

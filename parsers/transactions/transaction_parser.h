@@ -68,27 +68,27 @@ enum class ExchangeVerdict : uint8_t {
 
 // Base class of transaction parsers. A protocol derives from it, defines how a transaction becomes a tuple, and
 // provides an Exchange, which reads both sides of one connection. Exchanges of ended connections are reused, so that
-// new connections allocate nothing; beyond kMaxMemoryBytes in total, a connection's state is reported unfinished and
-// dropped.
+// new connections allocate nothing; beyond kMaxMemoryBytes in total, a connection's pending messages are reported as
+// they are, and its exchange is dropped.
 //
 //   class Exchange {
 //    public:
 //     using Request = …; using Response = …;
 //     void start_in_middle(Side);      // its first bytes were not captured
 //     void set_client(Side);           // optional: the handshake identified the client
-//     void suggest_client(Side, bool by_query);  // optional: the query's TO or a guess did
+//     void suggest_client(Side, bool by_query);  // optional: the client by the query's TO, or else by a guess
 //     static constexpr bool kResponsesHaveNumbers;  // optional: present if numbers determine pairs, not order
 //     ExchangeVerdict data(Side, std::span<const uint8_t>, const Segment&, TransactionSink<Request, Response>&);
 //     ExchangeVerdict gap(Side, uint64_t bytes, const Segment&, TransactionSink<Request, Response>&);
-//                                      // unless kFine is returned, all has been reported
+//                                      // reports everything before it returns another verdict than kFine
 //     void end(Side, TransactionSink<Request, Response>&);
 //     void visit_pending(TransactionSink<Request, Response>&) const;  // changes nothing
 //     int64_t report_overdue(int64_t before_ns, TransactionSink<Request, Response>&);  // as OrderedPairing's
 //     static constexpr int64_t kSilenceTimeoutNs;  // optional: a request that waits longer is reported as unanswered
-//     bool hopeless() const;           // too many bytes were read without a sign of the protocol
+//     bool has_failed() const;         // too many bytes were read without a sign of the protocol
 //     size_t memory_bytes() const;     // beyond the object itself
 //     static constexpr size_t kMaxMemoryBytes;  // optional: bound for all exchanges together
-//     void recycle();                  // as new, with little memory
+//     void recycle();                  // resets it, and keeps little memory
 //     void look_ahead() const;         // optional: touch()es memory outside the object that is needed soon
 //   };
 template <typename Exchange>
@@ -226,7 +226,7 @@ class TransactionParser : public StreamParser {
     uint32_t slot;  // in places_, from 1; 0 = none yet
   };
 
-  // A connection's exchange, and other state that explains a missing response. Connections that may have waiting
+  // A connection's exchange, and other state that may explain a missing response. Connections that may have waiting
   // requests are in a chain ordered by due_ns.
   struct Place {
     std::unique_ptr<Exchange> exchange = nullptr;
@@ -277,8 +277,8 @@ class TransactionParser : public StreamParser {
     Emitter& out_;
   };
 
-  // Returns true if the whole request was seen, its connection was closed or its timeout has passed, and all data that
-  // both sides sent since then were captured.
+  // Returns true if the whole request was seen and is not quiet, its connection was closed or its timeout has passed,
+  // and no data that either side has sent since the request are known to be missing.
   bool is_unanswered(const Connection& connection, const Request& request, int64_t now_ns) const {
     const Place& place = places_[this->template state_of<State>(connection).slot - 1];
     const bool over = place.closed || now_ns - request.first_ns >= kSilenceTimeoutNs;
@@ -286,7 +286,7 @@ class TransactionParser : public StreamParser {
     return !connection.is_tcp() || (connection.heard == 3 && connection.missing == 0);
   }
 
-  // Appends the slot to the chain, unless the chain contains it.
+  // Appends the slot to the chain, unless it is already in it.
   void rescan(uint32_t slot, int64_t now_ns) {
     Place& place = places_[slot - 1];
     if (place.due_ns != 0) return;

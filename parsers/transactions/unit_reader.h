@@ -55,8 +55,10 @@ struct Unit {
 //                           began: true if a segment with this beginning certainly starts another unit, so a length was
 //                           misread.
 //   void on_hidden(Side, uint64_t offset)
-//                           Out of step: the unit being read is cut off here, and unseen units may follow.
+//                           The reader is now out of step: the unit being read is cut off here, and unseen units may
+//                           follow.
 //   void on_too_long(Side)
+//                           A unit exceeds max_unit_bytes. on_hidden() is called next.
 class UnitReader {
  public:
   static constexpr size_t kKeptBytes = 512;
@@ -138,7 +140,7 @@ class UnitReader {
   // Returns the time of the current segment.
   int64_t time_ns() const { return segment_.time_ns; }
   const Segment& segment() const { return segment_; }
-  // Returns the offset before which no further unit will be examined.
+  // Returns the offset before which no further unit begins.
   uint64_t settled_offset() const { return collecting() ? first_.offset : offset_; }
   uint64_t seek_bytes() const { return seek_bytes_; }
   size_t memory_bytes() const { return unit_.capacity(); }
@@ -258,7 +260,8 @@ class UnitReader {
     handler.on_skipped(side_, offset_, last_byte_ns_);
   }
 
-  // Handles bytes that do not begin a unit. If no unit was ever seen, the connection uses another protocol.
+  // Handles bytes that do not begin a unit. Returns false if no unit was ever seen, so the connection uses another
+  // protocol.
   template <typename Handler>
   bool reject(Handler& handler) {
     if (!recognised_ && !resumed_) {

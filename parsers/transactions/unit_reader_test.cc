@@ -10,7 +10,8 @@ namespace {
 
 using Events = std::vector<std::string>;
 
-// A line-based protocol. "+n" precedes n bytes that are not examined, and a line may begin with its length: "=4abcd".
+// A line-based protocol. "+n" precedes n bytes that are not examined, and "=4abcd" is a unit that has a length
+// instead of a line end.
 class Lines {
  public:
   Unit on_unit(Side /*side*/, std::string_view bytes, const Segment& first) {

@@ -15,13 +15,13 @@ struct Bar {
   double wrong = 0;
 };
 
-// One row of each parser's table: the way in which a mirror delivers a capture, and the results that every parser must
-// then achieve. A parser that can't reach them has a separate bar (README.md says why).
+// One row of each parser's table: how a mirror delivers a capture, and the results that every parser must then achieve.
+// A parser that can't reach them has a separate bar (README.md says why).
 struct Condition {
   std::string name;
   http::Mirror mirror = {};
   JudgedCapture capture = {};
-  bool from_middle = false;  // begins after a tenth of the capture, at a random position
+  bool from_middle = false;  // begins at a random position, in the tenth that the seed selects
   Bar bar = {};
 };
 

@@ -87,7 +87,7 @@ class DegradedPairs : public ::testing::TestWithParam<Subject> {
 
   PairScore all_seeds(const Condition& condition) const {
     PairScore sum;
-    // Each seed reads the capture from one start position.
+    // Each of kMinPlaces consecutive seeds begins in another tenth of the capture.
     const uint32_t min = condition.from_middle ? kMinPlaces : 0;
     for (uint32_t seed = 0; seed < std::max(seeds(), min); ++seed) {
       sum += judge_->judge(degraded(judge_->frames(), condition, seed), condition.capture);
@@ -126,7 +126,7 @@ TEST_P(DegradedPairs, UnderEachCondition) {
     const Bar& bar = own == subject.bars.end() ? condition.bar : own->second;
     const uint64_t pairs = score.eligible + score.batched;
     EXPECT_LE(static_cast<double>(score.wrong), bar.wrong * static_cast<double>(pairs)) << condition.name;
-    // Such a transaction requires two simultaneous losses, which affect up to one pair in 4,000 at 5 % loss.
+    // An unknowable transaction requires two losses that coincide, which affect up to one pair in 4,000 at 5 % loss.
     EXPECT_LE(score.unknowable, pairs / 4'000) << condition.name;
     expect_at_least(bar.right, score.right + score.partly, score.eligible, condition.name);
     if (score.batched < kMinBatched) continue;

@@ -9,8 +9,8 @@
 namespace tapline::testing {
 namespace {
 
-// Frame i is at i * kStepNs + (i * i mod kPrime): the distance between frames i and j determines j - i, and with it i +
-// j modulo a prime.
+// Frame i is captured at kStartNs + i * kStepNs + (i * i mod kPrime): the time between frames i and j determines j - i,
+// and with it i + j modulo a prime.
 constexpr int64_t kPrime = 262'147;
 constexpr int64_t kStepNs = 1 << 20;
 constexpr int64_t kStartNs = 1'000'000'000'000;
@@ -75,8 +75,7 @@ void PairJudge::note_copies() {
   }
 }
 
-// Replaces copies with the frames that they repeat: if a retransmitted frame was lost, or follows its copy, the copy
-// counts as the original.
+// Replaces a retransmitted copy with the frame that it repeats if that frame was lost or follows it.
 PairJudge::Reported PairJudge::by_first_copies(const Reported& reported, const Order& order) const {
   const auto first = [&](uint32_t frame) {
     const auto copied = first_copy_.find(frame);
@@ -206,8 +205,8 @@ bool PairJudge::begins_late(const Pair& pair, const Details& reported) const {
 void PairJudge::count_wrong(const Pair& pair, const std::map<Details, uint64_t>& reported, const Frames& whole_frames,
                             const Frames& altered, PairScore* score) const {
   const bool readable = !altered.contains(pair.first) && !altered.contains(pair.second);
-  // True if all counter-evidence is lost: the request's own response, and the response's own request or the proof that
-  // it is a response.
+  // True if no captured frame contradicts the pair: the request's own response was lost, and the response's own request
+  // was lost or the pair counts as a repetition.
   const auto is_unknowable = [&](const Details& details) {
     const auto truth = truth_.lower_bound({pair.first, 0});
     if (truth == truth_.end() || truth->first.first != pair.first || whole_frames.contains(truth->first.second))

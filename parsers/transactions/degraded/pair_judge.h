@@ -17,12 +17,12 @@ namespace tapline::testing {
 // The result of a transaction parser on a degraded capture.
 struct PairScore {
   // Pairs reported for the whole capture whose request and response both begin in frames that the degradation left
-  // unaltered.
+  // unaltered, except `batched` ones.
   uint64_t eligible = 0;
   uint64_t right = 0;   // eligible pairs reported again
   uint64_t partly = 0;  // eligible pairs reported with fields left empty (JudgedTuple::may_forget)
-  // Pairs whose request shared its frame with others: if a gap removes one of several consecutive responses, no later
-  // data can reveal it.
+  // Such pairs whose request shares its frame with others: if a gap removes one of several consecutive responses, no
+  // later data can reveal which.
   uint64_t batched = 0;
   uint64_t batched_right = 0;
   uint64_t batched_partly = 0;
@@ -46,17 +46,17 @@ struct JudgedTuple {
   std::vector<std::string> fields;  // fields that must be equal in a correct pair
   // Field with the time from the first byte of the request to that of the response.
   std::string since = "first_byte_ns";
-  // True if fields that refer to lost bytes stay empty or 0. If the tuple is marked as `cut`, texts may also end early
-  // and requests begin late. Such a pair counts as reported in part, not as wrong.
+  // True if fields that refer to lost bytes are absent. If the tuple is marked `cut`, texts may also end early and
+  // requests begin late. Such a pair counts as reported in part, not as wrong.
   bool may_forget = false;
   // A field that counts how often a request was sent before the response arrived: if the response was lost, a later
-  // identical request can't be distinguished.
+  // identical request can't be distinguished from a repetition.
   std::string repeats_request = {};
   // If true, the judge drops copies of datagrams, as the monitor does (--duplicates drop).
   bool drop_copies = false;
 };
 
-// A degraded capture, apart from its frames.
+// Properties of a degraded capture other than its frames.
 struct JudgedCapture {
   Wrapping wrapping = Wrapping::kNone;
   // Number of first requests of each connection to ignore in the degraded capture, because a parser that joins in the

@@ -13,9 +13,9 @@
 namespace tapline::testing {
 namespace {
 
-// After this many clean exchanges, all results must be correct. The reassembler waits up to 32 packets for a lost one,
-// and a client that seemed not to wait is trusted after 32 turns. Clean exchanges are numbered after a jump of
-// kOtherNumbers, so that damage can't produce their numbers.
+// After kCleanExchanges exchanges without damage, all results must be correct. The reassembler waits up to 32 packets
+// for a lost one, and a client that seemed not to wait is trusted after 32 turns. Clean exchanges are numbered after a
+// jump of kOtherNumbers, so that damage can't produce their numbers.
 constexpr int kOtherNumbers = 100'000;
 constexpr int kCleanExchanges = 50, kJudgedExchanges = 10, kDamagedRounds = 60;
 #ifdef __SANITIZE_ADDRESS__
@@ -167,7 +167,7 @@ Protocol redis() {
           .named = name_of};
 }
 
-// One connection. The first part has exchanges of all kinds; in the rest, they are sequential.
+// One connection. Its first part has exchanges of all kinds and is damaged; in the rest, exchanges are sequential.
 class Session {
  public:
   Session(const Protocol& protocol, uint32_t seed)

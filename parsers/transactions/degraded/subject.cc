@@ -11,10 +11,10 @@ namespace tapline::testing {
 namespace {
 
 // Copies of a small capture alternate in blocks of this many frames, so that a late frame stays among the frames of its
-// connection, and a capture that begins in the middle begins in the middle of all copies.
+// connection, and a position in the middle of the capture is in the middle of all copies.
 constexpr size_t kBlockFrames = 8;
 
-// Reads a mapping and detects unknown keys.
+// Reads a JSON object and detects unknown keys.
 class Keys {
  public:
   Keys(const nlohmann::json& node, std::string where) : node_(node), where_(std::move(where)) {}
@@ -84,7 +84,7 @@ Subject read_subject(const nlohmann::json& node, const std::string& parser, cons
   return subject;
 }
 
-// Returns the frames with changed last octets in their IPv4 addresses.
+// Returns the frames with `difference` added to the second octets of their IPv4 addresses.
 std::vector<Frame> moved(std::vector<Frame> frames, uint8_t difference) {
   for (Frame& frame : frames) {
     if (frame.bytes.size() < 34 || frame.bytes[12] != 0x08 || frame.bytes[13] != 0) continue;

@@ -8,7 +8,8 @@ namespace tapline::testing {
 namespace {
 
 constexpr size_t kEthernetBytes = 14, kV4Bytes = 20;
-// The payload of an IPv4 packet, a multiple of 8. The TCP header fits into the first fragment, as RFC 1858 requires.
+// Bounds of the payload of a fragment, multiples of 8. The TCP header fits into the first fragment, as RFC 1858
+// requires.
 constexpr size_t kFragmentBytes = 520, kMinFragmentBytes = 64;
 constexpr uint16_t kVlan = 7, kVxlanPort = 4789, kTypeV4 = 0x0800, kTypeV6 = 0x86dd;
 constexpr uint8_t kMoreFragments = 0x20;
