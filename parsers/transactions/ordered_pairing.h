@@ -180,8 +180,9 @@ class OrderedPairing {
     latest_response_end_ = end;
   }
 
-  // Declares that the response that begins at `responses_end` answers the request that begins at `requests_end`: the
-  // protocol shows that the client had received all earlier responses and then waited for this one.
+  // Declares that everything before these offsets is answered, since the protocol shows that the client sent nothing
+  // while it waited for the latest response. So the response that begins at `responses_end` answers the request that
+  // begins at `requests_end`.
   void all_answered(uint64_t requests_end, uint64_t responses_end) {
     answered_requests_ = requests_end;
     answered_responses_ = responses_end;

@@ -12,7 +12,7 @@ double packets_in(const Channel& channel, const ExpectedTraffic& traffic) {
   return traffic.packets_per_second * static_cast<double>(channel.every_ns) * 1e-9;
 }
 
-// Returns the time that a packet takes in a channel with groups.
+// Returns the time to count a packet in a channel with groups.
 double count_group_ns(const Channel& channel, const ExpectedTraffic& traffic, const CostModel& model) {
   const double groups = std::min(traffic.groups, packets_in(channel, traffic));
   const double missing = groups <= model.cached_groups ? 0 : 1 - model.cached_groups / groups;
@@ -47,7 +47,8 @@ double sweep_ns(const Channel& channel, const ExpectedTraffic& traffic, const Co
          merge_ns(channel, sets, traffic, model) + channel.bits() * model.test_trigger;
 }
 
-// Returns the share of a core that tests of the open window take. Groups cost nothing until one crosses a threshold.
+// Returns the share of a core that tests of the open window take. In a channel with groups, they cost nothing until a
+// group crosses a threshold.
 double looks(const Channel& channel, const ExpectedTraffic& traffic, const CostModel& model) {
   if (channel.early.empty() || channel.grouped) return 0;
   const double sets = std::min(traffic.match_sets, packets_in(channel, traffic));

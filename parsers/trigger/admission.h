@@ -10,15 +10,16 @@ namespace tapline::trigger {
 // The expected load of a lane.
 struct ExpectedTraffic {
   double packets_per_second = 0;
-  // Match sets and groups in a pane of each channel; neither exceeds the number of packets.
+  // Match sets and groups in a pane of each channel. In a pane with fewer packets, each packet is taken to have its
+  // own.
   double match_sets = 0;
   double triggers_per_set = 0;
   double groups = 0;
 };
 
 // The costs of the engine's steps on a machine, in nanoseconds of one core. The defaults are fitted to the rates that
-// `bench_triggers --part feasible` measures (bench/triggers/README.md), which compares them with new measurements.
-// The costs of distinct values and percentiles are fitted to `--part values`, with packets of a thousand sizes.
+// `bench_triggers --part feasible` measures and compares with the model (bench/triggers/README.md). The costs of
+// distinct values and percentiles are fitted to `--part values`, with packets of a thousand sizes.
 //
 // TriggerCost.java has the same costs under the same names; a test reads this struct and compares them.
 struct CostModel {

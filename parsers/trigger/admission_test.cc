@@ -63,7 +63,7 @@ TEST(AdmissionTest, DistinctValuesCostMore) {
     EXPECT_DOUBLE_EQ(before.values, 0);
     EXPECT_DOUBLE_EQ(after.values, 0.3);
     EXPECT_DOUBLE_EQ(after.groups, before.groups);
-    // Three panes of 1,000 groups, or 10 sets, in 10 ms.
+    // Every 10 ms, the sketches of 1,000 groups, or of 10 sets, are merged in three panes.
     EXPECT_NEAR(after.sweep - before.sweep, group == GroupBy{} ? 6e-4 : 0.06, 1e-9);
   }
 }

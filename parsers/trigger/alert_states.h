@@ -35,7 +35,7 @@ class AlertStates {
 
   // Returns true if the alert was in force in the window that ended at this time.
   bool was_in_force(const Key& key, int64_t end_ns) const;
-  // Returns true if meet() was called for the window that ends at this time.
+  // Returns true if meet() has stored the key for the window that ends at this time.
   bool has_met(const Key& key, int64_t end_ns) const;
   // Returns true if meet() can store the key for a report before the window's end. Such keys take at most half of the
   // memory, so the rest stays free for triggers with states.
@@ -65,8 +65,9 @@ class AlertStates {
   }
 
   size_t size() const { return states_.size(); }
-  // Returns the number of windows in which a group met a condition but had no state because memory was full. Its alert
-  // began immediately if one window is enough for it, and otherwise not at all.
+  // Returns the number of states that were not stored because memory was full: those of groups that met a condition in
+  // a window, and those moved from another program. The alert of such a group began immediately if one window is enough
+  // for it, and otherwise not at all.
   uint64_t untracked() const { return untracked_; }
 
  private:

@@ -8,8 +8,8 @@
 namespace tapline::trigger {
 
 // Rows of bits, one for each class of a field's values: bit t is set if trigger t allows the class. Each row begins
-// with a summary, which has a bit for each word of the row that is not zero, so that rows are intersected only where
-// none of them is zero.
+// with a summary, in which bit w is set if word w of the row is nonzero, so that only words that are nonzero in all
+// rows are intersected.
 class BitRows {
  public:
   BitRows() = default;

@@ -6,7 +6,7 @@
 
 namespace tapline::trigger {
 
-// A cell that was touched in one of the parts of a window.
+// A cell that was touched in one of the parts of a window (the counts of one lane, or one pane of them).
 struct CellPlace {
   uint32_t part;
   uint32_t touched;  // index in the window's touched_cells()
@@ -34,7 +34,7 @@ class CellLists {
   // Returns true if the lists lack cells, so all cells have to be searched.
   bool is_full() const { return is_full_; }
 
-  // Returns kEnd if the trigger has no more cells.
+  // Return links, the trigger's first one and the one after `link`, or kEnd if the trigger has no more cells.
   uint32_t first(uint32_t trigger) const { return first_[trigger]; }
   uint32_t next(uint32_t link) const { return links_[link].next; }
   // Returns true if the lists that begin with these links have the same places. Lists with more than `max_links` are
@@ -49,7 +49,7 @@ class CellLists {
   }
   const CellPlace& place(uint32_t link) const { return links_[link].place; }
 
-  // forget() empties the trigger's list, clear() all lists.
+  // Empties the trigger's list. REQUIRES: called for each trigger with cells before clear(), which releases all links.
   void forget(uint32_t trigger) { first_[trigger] = kEnd; }
   void clear() {
     links_.clear();

@@ -129,7 +129,8 @@ TEST(ClassesTest, PortsProtocolsFlagsAndTags) {
   }
 }
 
-// With any number of sets and any cache size, a packet's cells contain exactly its triggers.
+// A packet's cells contain exactly its triggers, even with the smallest cache, and if each trigger's single cell is
+// used.
 TEST(MatchSetsTest, CellsAreTheMatchSet) {
   RandomTraffic traffic(3, {.triggers = 200, .samples = 5000});
   const auto triggers = traffic.triggers();

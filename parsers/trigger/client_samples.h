@@ -10,8 +10,8 @@
 
 namespace tapline::trigger {
 
-// Makes the client the source and the server the destination: a trigger counts both directions of a connection for its
-// client, as parsers' tuples do.
+// Returns the packet's sample, with the client as the source and the server as the destination: a trigger counts both
+// directions of a connection for its client, as parsers' tuples do.
 inline Sample sample_from_client(const Packet& packet) {
   Sample sample = sample_of(packet);
   if (packet.direction == Direction::kFromServer) {
@@ -31,7 +31,7 @@ class ClientSamples {
     std::array<uint64_t, SampleBatch::kMax> queries;  // by sample
   };
 
-  // `window_ns` is passed on in TcpFlowOptions.
+  // `window_ns` is that of TcpFlowOptions.
   explicit ClientSamples(int64_t window_ns) : flows_({.max_flows = 1 << 18, .window_ns = window_ns}) {}
 
   // Returns samples of the packets that have a connection, and corrections. Valid until the next call. REQUIRES: at

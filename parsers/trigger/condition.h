@@ -72,8 +72,8 @@ class Condition {
   // Tests the condition, and sets *value to the left side of the first comparison.
   Verdict test(const Counts& counts, Interval* value) const;
 
-  // A single comparison of a sum or maximum with a number that it must exceed. Nearly all triggers have this form, so
-  // it is tested without the instructions.
+  // A single comparison of a sum or maximum with a number that it must reach or exceed. Nearly all triggers have this
+  // form, so it is tested without the instructions.
   struct Threshold {
     Measure measure;
     double min;  // the smallest value, a whole number, that fulfils the condition

@@ -58,7 +58,7 @@ void DistinctSketch::add_new(uint64_t hash, SketchMemory* memory) {
   ++size_;
 }
 
-// Moves the hashes into a table of twice the size. Returns false if there is no memory for it.
+// Creates the table of hashes or moves them into one of twice the size. Returns false if there is no memory for it.
 bool DistinctSketch::grow(SketchMemory* memory) {
   const auto size = static_cast<uint8_t>(block_ == nullptr ? 0 : block_size_ + 1);
   std::byte* larger_block = memory->take(size);
