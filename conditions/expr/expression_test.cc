@@ -158,7 +158,7 @@ TEST_F(Expressions, ErrorsHaveAReasonAndAPosition) {
   EXPECT_EQ(error_of("dstPort =="), "invalid at 10: expected a field or a value before the end");
   EXPECT_EQ(error_of("dstPort 80"), "invalid at 8: expected a comparison instead of '80'");
   EXPECT_EQ(error_of("dstPort like 8*"), "invalid at 13: 'like' applies only to addresses");
-  EXPECT_EQ(error_of("dstIP like 1.2.3"), "invalid at 11: a pattern has as many parts as an address");
+  EXPECT_EQ(error_of("dstIP like 1.2.3"), "invalid at 11: a pattern must have as many parts as an address");
   EXPECT_EQ(error_of("path == 3"), "invalid at 0: path is a list; use path[0] or path contains …");
   EXPECT_EQ(error_of("path[5] == 3"), "invalid at 5: field path has 5 elements");
   EXPECT_EQ(error_of("dstPort in 90..80"), "invalid at 11: the range ends before it begins");
