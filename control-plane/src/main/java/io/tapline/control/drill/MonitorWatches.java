@@ -27,7 +27,7 @@ public final class MonitorWatches {
   private static final long FIRST_PAUSE_NS = 5_000_000_000L;
   private static final long LONGEST_PAUSE_NS = 300_000_000_000L;
 
-  /** Receives the alerts of a run, in order, on one thread at a time. */
+  /** Receives alerts on one thread at a time, those of a query in order. */
   public interface Listener {
     /**
      * Called for each alert.
@@ -40,14 +40,14 @@ public final class MonitorWatches {
   }
 
   /**
-   * The end of a run.
+   * The end of a query that evaluates watches.
    *
-   * @param failed true if it ended with an error, so that it can be started again
+   * @param failed true if the query ended with an error or is unknown, so its watches can restart
    */
   public record End(boolean failed, String reason) {}
 
   /**
-   * A watch, as a monitor evaluates it.
+   * A watch and its trigger, compiled by {@link Runs#compile}.
    *
    * @param name name of the watch
    */
@@ -76,8 +76,8 @@ public final class MonitorWatches {
         throws DrillException;
 
     /**
-     * Starts watches, all or none, and reports their alerts. Watches with the same window share
-     * queries of the owner.
+     * Starts watches, all or none, and reports their alerts. Watches of the same owner,
+     * scope and window share queries.
      *
      * @param rights rights of the owner, for all of the watches
      * @param maxQueries maximum number of the owner's queries
@@ -94,8 +94,8 @@ public final class MonitorWatches {
     void follow(Watch watch, Place place, Rights rights, Listener listener);
 
     /**
-     * Sends monitors the triggers of all followed watches; called once an earlier server's watches
-     * are followed, too.
+     * Sends monitors the triggers that have changed. REQUIRES: an earlier server's watches are
+     * followed; otherwise their triggers would be removed.
      */
     void resume();
 
@@ -115,7 +115,10 @@ public final class MonitorWatches {
     void stop(Collection<Place> places);
   }
 
-  /** The next attempt to start a query. The pauses grow, since a query may fail each time. */
+  /**
+   * The earliest time of the next attempt to restart a watch, and the pause after that attempt. The
+   * pauses double up to a maximum, since the watch's query may fail each time.
+   */
   private record Retry(long atNs, long pauseNs) {
     static final Retry FIRST = new Retry(System.nanoTime(), FIRST_PAUSE_NS);
 
@@ -132,9 +135,9 @@ public final class MonitorWatches {
   private volatile Runs runs;
 
   /**
-   * Creates the watches of a table; none runs before {@link #runIn}.
+   * Manages the watches of a table; starts none before {@link #runIn}.
    *
-   * @param ender ends a watch, by name, for a reason
+   * @param ender ends the watch with the given name for the given reason
    */
   MonitorWatches(WatchTable table, Listener listener, BiConsumer<String, String> ender) {
     this.table = table;
@@ -150,7 +153,7 @@ public final class MonitorWatches {
   /**
    * Sets the component that runs watches from now on.
    *
-   * @param next null to leave the watches as they are
+   * @param next the component; null to stop managing watches, which continue to run
    */
   void runIn(Runs next) {
     runs = next;
@@ -211,7 +214,7 @@ public final class MonitorWatches {
     return new Rights(tenant, scope.isEverything(), scope);
   }
 
-  /** Stops the given watches that run in monitors. */
+  /** Stops those of the given watches that run in monitors. */
   void stop(Collection<WatchRecord> watches) {
     Runs now = runs;
     List<WatchRecord> running =
@@ -231,8 +234,8 @@ public final class MonitorWatches {
   }
 
   /**
-   * Follows the watches that run, and restarts those that failed or that ended with an earlier
-   * server.
+   * Follows the watches that run, ends those whose queries were stopped, and restarts those whose
+   * queries failed or ended with an earlier server.
    */
   void continueAll() {
     Runs now = runs;
@@ -294,7 +297,7 @@ public final class MonitorWatches {
   }
 
   /**
-   * Returns true if a watch may be started again now, and sets the earliest time of the next
+   * Returns true if a watch may be restarted now; if so, sets the earliest time of the next
    * attempt.
    */
   private boolean isDue(WatchRecord watch) {
@@ -307,8 +310,8 @@ public final class MonitorWatches {
   }
 
   /**
-   * Returns true if another thread is starting the watch's query, or has started one in the
-   * meantime.
+   * Returns true if another thread is restarting the watch or has done so in the meantime, or the
+   * watch is no longer active.
    */
   private boolean isStarting(WatchRecord watch) {
     if (starting.contains(watch.id())) {

@@ -19,12 +19,12 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Access to nodes: directly through socket files; otherwise over TLS, with a token, a certificate
- * or both, if an authority is configured. Without an authority, only addresses of this host are
- * allowed.
+ * Credentials for connections to nodes. Socket files require none. If an authority is configured,
+ * other addresses require TLS, optionally with a token and a client certificate. Without an
+ * authority, connections are unencrypted and only to this host.
  */
 public final class NodeAccess {
-  /** Access to nodes of this host only, which require no token. */
+  /** Access to nodes on this host only, without TLS or a token. */
   public static final NodeAccess LOCAL = new NodeAccess(null, null);
 
   private static final Metadata.Key<String> AUTHORIZATION =
@@ -46,7 +46,7 @@ public final class NodeAccess {
    *
    * @param tls authorities that sign the nodes' certificates, and this server's own certificate if
    *     the nodes require one
-   * @param tokens a file whose first line is the nodes' token; null for none
+   * @param tokens a file whose first non-empty line is the nodes' token; null for none
    * @throws IOException with a user-facing message
    */
   public static NodeAccess tls(TlsFiles tls, Path tokens) throws IOException {
@@ -54,7 +54,7 @@ public final class NodeAccess {
   }
 
   private static ChannelCredentials credentials(TlsFiles tls) throws IOException {
-    // Throws if something is wrong with the files; gRPC's library would only fail to connect.
+    // Throws if a file is missing or invalid; gRPC would only report failed connections.
     tls.context();
     TlsChannelCredentials.Builder credentials =
         TlsChannelCredentials.newBuilder().trustManager(new File(tls.authorities()));
@@ -111,7 +111,7 @@ public final class NodeAccess {
     return tls == null || address.isSocketFile() ? InsecureChannelCredentials.create() : tls;
   }
 
-  /** Returns a channel over this connection that adds the token to each call. */
+  /** Returns a channel over this connection that adds the token, if required, to each call. */
   Channel calls(NodeAddress address, Channel connection) {
     if (token == null || address.isSocketFile()) {
       return connection;

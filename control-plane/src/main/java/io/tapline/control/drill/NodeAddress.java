@@ -24,7 +24,7 @@ public record NodeAddress(String name, String target) {
     return new NodeAddress(text.substring(0, equals), text.substring(equals + 1));
   }
 
-  /** Returns true if the target is a socket file, to which the system restricts access. */
+  /** Returns true if the target is a Unix domain socket, which only this host can reach. */
   boolean isSocketFile() {
     return target.startsWith("unix:") || target.startsWith("unix-abstract:");
   }

@@ -33,8 +33,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Client of one node, over one connection that is kept open and reopened after a failure. Any
- * thread may call.
+ * Client of one node, over one connection that is kept open and reopened after a failure.
+ * Thread-safe.
  */
 final class NodeClient implements AutoCloseable {
   /** Maximum message size, far above the 64 KiB chunks in which nodes respond. */
@@ -43,7 +43,7 @@ final class NodeClient implements AutoCloseable {
   private final NodeAddress address;
   private final ManagedChannel connection;
 
-  /** The connection, with the credentials that the node requires of each call. */
+  /** The connection, which adds the node's token to each call. */
   private final Channel channel;
 
   private final SnapshotStream snapshots;
@@ -103,7 +103,7 @@ final class NodeClient implements AutoCloseable {
     return snapshots.send(SnapshotCommand.newBuilder().setUnfreeze(unfreeze).build());
   }
 
-  /** Ends the stream of snapshot commands after a response timed out; pending commands fail. */
+  /** Cancels the stream of snapshot commands, as after a timeout; pending commands fail. */
   void abandonSnapshot() {
     snapshots.close();
   }
@@ -131,8 +131,8 @@ final class NodeClient implements AutoCloseable {
   }
 
   /**
-   * Receives the node's description, then alerts and heartbeats, until the node or this client
-   * ends.
+   * Receives the node's description, then alerts and heartbeats, until the connection or the node
+   * fails or this client is closed.
    */
   void attach(AttachRequest request, StreamObserver<NodeEvent> observer) {
     MultiLogNodeGrpc.newStub(channel).attach(request, observer);

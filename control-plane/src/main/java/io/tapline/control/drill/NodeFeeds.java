@@ -14,8 +14,8 @@ import java.util.function.Consumer;
 
 /**
  * The streams of alerts from the nodes. A broken stream is reopened and continues after the last
- * alert received, so no alert arrives twice, and no alert that the node still has is lost. The
- * first stream of a control plane begins with all alerts that the node has. Thread-safe.
+ * alert received, so no alert arrives twice, and no alert that the node still has is lost. A
+ * control plane's first stream from a node begins with all alerts that the node has. Thread-safe.
  */
 final class NodeFeeds {
   private static final int HEARTBEAT_MS = 1_000;
@@ -80,7 +80,7 @@ final class NodeFeeds {
     return attached.contains(node);
   }
 
-  /** Returns the node's incarnation, which is its start; 0 if its stream is not open. */
+  /** Returns the node's incarnation, its start time in ns; 0 if its stream is not open. */
   long incarnation(NodeClient node) {
     Cursor cursor = cursors.get(node.name());
     return cursor != null && isAttached(node) ? cursor.incarnation() : 0;

@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 final class NodeProcesses implements AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(300);
 
-  /** Unit of CPU time in /proc/PID/stat. */
+  /** USER_HZ, in which /proc/PID/stat measures CPU time. */
   private static final double TICKS_PER_SECOND = 100;
 
   private final Path program;
@@ -96,7 +96,7 @@ final class NodeProcesses implements AutoCloseable {
    * Waits until each node has this number of rows.
    *
    * @throws IOException if a node does not have them in time; the message contains the first node's
-   *     state
+   *     log
    */
   void awaitRows(DrillService drill, long rows) throws IOException, InterruptedException {
     Instant end = Instant.now().plus(TIMEOUT);
@@ -121,7 +121,7 @@ final class NodeProcesses implements AutoCloseable {
     return sum;
   }
 
-  /** Returns the CPU time of a process or one of its threads. */
+  /** Returns the CPU time of the process or thread with this folder in /proc. */
   static double cpuSeconds(Path process) throws IOException {
     String stat = Files.readString(process.resolve("stat"));
     String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");

@@ -17,11 +17,11 @@ import java.util.function.Function;
 
 /**
  * Finds the nodes that can have seen the requested packets: a host sees packets from and to its own
- * addresses, so if both ends of a packet are known, only the hosts at those ends are asked (Confluo
- * §5.1: diagnosis concerns few of a data center's hosts). A node without known addresses may have
- * seen anything.
+ * addresses, so if a filter limits both the source and the destination, only the hosts at these
+ * addresses are queried (Confluo §5.1: diagnosis concerns few of a data center's hosts). A node
+ * without known addresses may have seen anything.
  *
- * <p>A node evaluates which addresses an expression selects; the latest responses are cached.
+ * <p>Nodes determine the addresses that a filter selects; their latest responses are cached.
  */
 final class NodeSelection {
   private static final int MAX_KEPT = 256;
@@ -67,7 +67,8 @@ final class NodeSelection {
   /**
    * Creates a selection by the hosts' addresses.
    *
-   * @param addresses addresses of a host, as "address/length"; none if the host may see any packet
+   * @param addresses returns the addresses of a node's host, as "address/length"; an empty list if
+   *     the host may see any packet
    */
   NodeSelection(Function<String, List<String>> addresses) {
     this.addresses = addresses;
@@ -98,8 +99,8 @@ final class NodeSelection {
   }
 
   /**
-   * Returns the nodes that can have seen packets that match; adds the others to {@code leftOut},
-   * with the reason.
+   * Returns the nodes that can have seen matching packets; adds the others to {@code leftOut}, with
+   * the reason.
    */
   List<NodeClient> of(List<NodeClient> nodes, HeaderFilter filter, Map<String, String> leftOut) {
     if (nodes.stream().allMatch(node -> addresses.apply(node.name()).isEmpty())) {
@@ -126,7 +127,7 @@ final class NodeSelection {
 
   /**
    * Returns the addresses that the filter selects; null if no node answers or a node rejects the
-   * filter: all nodes are then queried and report the error.
+   * filter; the caller then queries all nodes, which report the error.
    */
   private EndpointsReply endpoints(List<NodeClient> nodes, HeaderFilter filter) {
     synchronized (answers) {

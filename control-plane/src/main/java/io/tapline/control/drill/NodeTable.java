@@ -8,8 +8,8 @@ import java.util.Set;
 
 /**
  * The known nodes, in the order in which they became known: configured nodes, which are permanent,
- * and nodes of hosts' agents, which join and leave. Any thread may call; the result of {@link #all}
- * never changes afterwards.
+ * and nodes of hosts' agents, which join and leave. Thread-safe; a map that {@link #all} has
+ * returned never changes.
  */
 final class NodeTable implements AutoCloseable {
   private final NodeAccess access;
@@ -19,8 +19,8 @@ final class NodeTable implements AutoCloseable {
   /**
    * Creates a table of the permanent nodes.
    *
-   * @throws IllegalArgumentException if two nodes have the same name, or access to one is not
-   *     allowed
+   * @throws IllegalArgumentException if two nodes have the same name, or {@code access} refuses
+   *     one of them
    */
   NodeTable(List<NodeAddress> addresses, NodeAccess access) {
     this.access = access;
@@ -36,8 +36,8 @@ final class NodeTable implements AutoCloseable {
   /**
    * Adds the node of an agent.
    *
-   * @return null if nothing changes: the node is known with this address and not lost, or a
-   *     configured node has that name
+   * @return its client; null if nothing changes, since the node is known with this address and not
+   *     lost, or a configured node has that name
    */
   NodeClient join(NodeAddress address) {
     return join(address, configured);
@@ -62,7 +62,7 @@ final class NodeTable implements AutoCloseable {
     return node;
   }
 
-  /** Treats a node as dead until it joins again. */
+  /** Treats an agent's node as dead until it joins again. */
   synchronized void lose(String name, String reason) {
     NodeClient node = nodes.get(name);
     if (node != null && !configured.contains(name)) {

@@ -10,7 +10,7 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * The watches that a node has when a stream begins.
+ * The watches that a node has when its event stream begins.
  *
  * @param names names of watches that the node has at least in part
  * @param aggregates names of watches whose aggregate the node has
@@ -51,7 +51,7 @@ record NodeWatches(Set<String> names, Set<String> aggregates, Map<String, String
     }
   }
 
-  /** Returns true if the node has all of a watch; a server that crashed may have left a part. */
+  /** Returns true if the node has the complete watch; a crashed server may have left a part. */
   boolean has(String name, WatchSpec spec) {
     return aggregates.contains(name) && (spec.when().isBlank() || conditions.containsKey(name));
   }
@@ -62,7 +62,7 @@ record NodeWatches(Set<String> names, Set<String> aggregates, Map<String, String
   }
 
   /**
-   * Returns the coverage of a watch that the node has from now on.
+   * Returns the coverage of a watch by a node that evaluates it now.
    *
    * @param previousCoverage coverage so far; null if the node has never evaluated the watch
    * @param description the node's current description
@@ -78,7 +78,7 @@ record NodeWatches(Set<String> names, Set<String> aggregates, Map<String, String
       long nowNs) {
     long incarnation = description.getIncarnation();
     if (previousCoverage == null && isPresent && incarnation < watch.addedNs()) {
-      // The server crashed after the node had accepted the watch.
+      // A server crashed after the node had accepted the watch, before it stored the coverage.
       return Coverage.since(incarnation, watch.addedNs());
     } else if (previousCoverage == null) {
       return Coverage.since(incarnation, nowNs)
@@ -94,7 +94,7 @@ record NodeWatches(Set<String> names, Set<String> aggregates, Map<String, String
       return previousCoverage.resumed(
           incarnation, beginNs, nowNs, "the node no longer had the watch");
     }
-    // A node of an earlier version drops alerts that nothing receives.
+    // A node of an earlier version drops alerts while no control plane is attached.
     return description.hasLastAlert() || previousCoverage.incarnation() == 0
         ? previousCoverage.of(incarnation)
         : previousCoverage.resumed(incarnation, beginNs, nowNs, "the node kept no alerts");

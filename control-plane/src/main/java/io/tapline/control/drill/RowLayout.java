@@ -12,8 +12,9 @@ import java.util.HexFormat;
 import java.util.List;
 
 /**
- * Decodes the rows of a node, as described by its schema (conditions/record/schema.h): fields of
- * fixed width one after another, little-endian, then a presence bit for each optional field.
+ * Decodes the rows of a node, as described by its schema (conditions/record/schema.h): fixed-width
+ * fields one after another, with numbers in little-endian order, then a presence bit for each
+ * optional field.
  */
 final class RowLayout {
   private record Field(String name, String type, int bytes, int elements, int offset, int bit) {}
@@ -27,7 +28,7 @@ final class RowLayout {
   /**
    * Creates a layout.
    *
-   * @throws IllegalArgumentException if the text is not a schema that this program knows
+   * @throws IllegalArgumentException if the text is not a valid schema
    */
   RowLayout(String schema) {
     int offset = 0;
@@ -51,7 +52,10 @@ final class RowLayout {
     return rowBytes;
   }
 
-  /** Returns a row as JSON: times as {@code time_ns}, without absent fields and without "frame". */
+  /**
+   * Returns a row as JSON, without missing fields and without the captured frame. The names of time
+   * fields end in {@code _ns}.
+   */
   ObjectNode json(ByteBuffer rows, int offset) {
     rows.order(ByteOrder.LITTLE_ENDIAN);
     ObjectNode json = JsonNodeFactory.instance.objectNode();
@@ -115,8 +119,8 @@ final class RowLayout {
       case "u8" -> json.put(field.name, Byte.toUnsignedInt(rows.get(offset)));
       case "u16" -> json.put(field.name, Short.toUnsignedInt(rows.getShort(offset)));
       case "u32" -> json.put(field.name, Integer.toUnsignedLong(rows.getInt(offset)));
-      // Some readers lose precision beyond 53 bits of a JSON number, so the value is a string, like
-      // flow IDs in tuples.
+      // Some readers lose precision beyond 53 bits of a JSON number, so the value is a hexadecimal
+      // string, like flow IDs in tuples, unless it is a time.
       case "u64" -> putLong(json, field.name, rows.getLong(offset));
       case "i8" -> json.put(field.name, rows.get(offset));
       case "i16" -> json.put(field.name, rows.getShort(offset));

@@ -3,8 +3,8 @@ package io.tapline.control.drill;
 import io.tapline.schema.rpc.AggregateState;
 
 /**
- * Mergeable states of aggregates as nodes send them, which are arrays of 64-bit words
- * (schema/sketches.md, multilog/aggregate/function.h), and the results that they represent.
+ * Aggregate functions whose mergeable states nodes send as arrays of 64-bit words
+ * (schema/sketches.md, multilog/aggregate/function.h).
  */
 enum Sketches {
   /** Count, mean, and sum of squared differences from the mean, the latter two as doubles. */
@@ -113,7 +113,7 @@ enum Sketches {
   /** Merges another node's state. */
   abstract void merge(long[] target, long[] source);
 
-  /** Returns the result; null if nothing was counted. */
+  /** Returns the result; null if there is none because nothing was counted. */
   abstract Double value(long[] state, double quantile);
 
   /** Returns true if nodes send mergeable states for this function. */

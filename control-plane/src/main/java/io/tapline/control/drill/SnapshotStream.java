@@ -14,8 +14,8 @@ import java.util.Queue;
 
 /**
  * Sends freeze and unfreeze commands over one long-lived stream, where a command costs much less
- * than a separate call. The next command replaces a stream that broke or whose response timed out;
- * when a stream ends, the node unfreezes what the stream had frozen.
+ * than a separate call. After a stream breaks or a response times out, the next command opens a new
+ * stream. When a stream ends, the node unfreezes itself if the stream had frozen it.
  *
  * <p>Any thread may send; responses arrive in the order of the commands, on the connection's
  * thread.
@@ -42,7 +42,7 @@ final class SnapshotStream implements AutoCloseable {
     return stream.send(command);
   }
 
-  /** Ends the stream after a response did not arrive in time. */
+  /** Cancels the stream; pending commands fail. The next command opens a new stream. */
   @Override
   public synchronized void close() {
     if (open != null) {

@@ -29,8 +29,8 @@ import java.util.concurrent.TimeoutException;
  */
 final class Snapshots {
   /**
-   * Maximum time of a freeze: long enough for many round trips, short enough for the delay of new
-   * rows to go unnoticed.
+   * Maximum duration of a freeze: long enough for many round trips, short enough for the delay of
+   * new rows to go unnoticed.
    */
   static final Duration EXPIRY = Duration.ofSeconds(2);
 
@@ -45,8 +45,8 @@ final class Snapshots {
   /**
    * Takes a snapshot of these nodes.
    *
-   * @param leftOut nodes that are not queried, and why, for the result
-   * @throws DrillException if several attempts have failed
+   * @param leftOut nodes that are not queried, with the reasons; becomes part of the result
+   * @throws DrillException if {@link #MAX_ATTEMPTS} attempts have failed
    */
   synchronized SnapshotVector take(Collection<NodeClient> nodes, Map<String, String> leftOut)
       throws DrillException {
@@ -117,7 +117,10 @@ final class Snapshots {
     return all;
   }
 
-  /** Waits for a node's response until the deadline. */
+  /**
+   * Waits for a node's response until {@code end}, a {@code System.nanoTime()}. Throws a {@code
+   * StatusRuntimeException} if none arrives or the node refused the command.
+   */
   private static SnapshotAnswer answer(
       NodeClient node, ListenableFuture<SnapshotAnswer> future, long end) {
     SnapshotAnswer response;

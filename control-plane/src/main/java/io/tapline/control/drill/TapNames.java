@@ -25,7 +25,7 @@ public final class TapNames {
   }
 
   /**
-   * Returns the value of a group's field as users write it: nodes report bytes in hexadecimal.
+   * Returns the value of a group's field as users write it: nodes report names in hexadecimal.
    *
    * @param value the value as a node reports it
    */

@@ -18,7 +18,7 @@ final class WatchInstaller {
 
   /** The result of installing a watch on a node. */
   enum InstallResult {
-    /** The node can't be reached, and receives the watch when it reconnects. */
+    /** The node lacks the watch; installation is retried when the node reconnects. */
     LATER,
     /** The node already had the complete watch. */
     BEFORE,

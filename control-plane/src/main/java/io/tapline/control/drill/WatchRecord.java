@@ -7,7 +7,7 @@ import java.util.Map;
  * A watch with its history, which outlives the control plane. Times are nanoseconds since the
  * epoch.
  *
- * @param id name of the watch, and of its definitions on nodes
+ * @param id name of the watch, with which the names of its definitions on nodes begin
  * @param owner tenant that added it; empty if no tenant did
  * @param token hash of the token with which it was added; empty if none was needed
  * @param addedNs time at which it was added
@@ -54,7 +54,7 @@ public record WatchRecord(
         id, spec, owner, token, addedNs, nowNs, reason, query, trigger, coverage);
   }
 
-  /** Returns the watch as evaluated by a trigger of another query. */
+  /** Returns the watch as evaluated at this place. */
   WatchRecord by(MonitorWatches.Place place) {
     return new WatchRecord(
         id, spec, owner, token, addedNs, endedNs, reason, place.query(), place.trigger(), coverage);

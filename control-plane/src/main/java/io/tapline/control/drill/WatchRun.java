@@ -25,7 +25,7 @@ public record WatchRun(boolean inMonitor, String reason) {
    *
    * @param run auto, monitor or node; empty for auto
    * @param when condition of the watch
-   * @throws DrillException if {@code run} is invalid, or the condition can't run there
+   * @throws DrillException if {@code run} is invalid, or the condition can't be evaluated there
    */
   public static WatchRun choose(String run, String when) throws DrillException {
     boolean ofPackets = PacketCondition.isCondition(new Ast.Word(when, "", new Span(1, 1, 0)));

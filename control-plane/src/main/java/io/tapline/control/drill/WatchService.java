@@ -23,11 +23,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Watches on the hosts' nodes and in monitors. Installs watches on each node when they are added
- * and whenever the node reconnects, and keeps the alerts of nodes and monitors. Thread-safe.
+ * Watches on the hosts' nodes and in monitors. Installs watches on nodes when the watches are added
+ * and whenever a node reconnects, and keeps the alerts of nodes and monitors. Thread-safe.
  *
- * <p>On nodes, a watch is named watch_N. A node's watches that this service does not know were
- * removed while the node was disconnected; once it reconnects, they are removed from the node, too.
+ * <p>On nodes, a watch is named watch_N. When a node reconnects with such watches that this service
+ * does not know, they were removed while it was disconnected, so they are removed there, too.
  */
 public final class WatchService implements AutoCloseable {
   /** Owner of watches that no tenant owns. */
@@ -41,7 +41,10 @@ public final class WatchService implements AutoCloseable {
   private static final long RECONNECT_MS = 500;
   private static final long CHECK_MS = 1_000;
 
-  /** Number of checks after which the times of nodes' last contacts are stored. */
+  /**
+   * Number of checks after which the times of nodes' last contacts are stored and watches in
+   * monitors are resumed or restarted.
+   */
   private static final int CHECKS_PER_RECORD = 5;
 
   private final NodeTable nodes;
@@ -100,8 +103,8 @@ public final class WatchService implements AutoCloseable {
 
   /**
    * Resumes the watches of a store: connects to the existing nodes and stays connected; nodes that
-   * appear later must {@link #join}. Afterwards the nodes have exactly the watches of this service:
-   * no other component may add any.
+   * appear later are added with {@link #join}. From then on, the nodes keep only this service's
+   * watches; no other component may add any.
    *
    * @throws IOException if the watches can't be read
    */
@@ -111,7 +114,7 @@ public final class WatchService implements AutoCloseable {
     synchronized (this) {
       alerts.continueAt(store.lastAlert());
     }
-    // Ends watches that are no longer permitted by their tokens before any node has them.
+    // No node must receive a watch that its token no longer permits.
     endRefused();
     leads = true;
     nodes.all().values().forEach(feeds::attach);
@@ -172,25 +175,27 @@ public final class WatchService implements AutoCloseable {
   }
 
   /**
-   * The holder of a watch.
+   * The owner of new watches, and the owner's limits.
    *
    * @param tenant owner of the watch
    * @param token hash of the token with which it is added; empty if none is needed
    * @param maxWatches maximum number of the owner's watches
-   * @param queries maximum number of the owner's running queries, including watches in monitors
+   * @param queries maximum number of the owner's running queries, including those that run watches
    */
   public record Holder(String tenant, String token, int maxWatches, int queries) {
-    /** Creates the holder of watches on nodes. */
+    /** Creates a holder without a maximum of queries, for watches on nodes. */
     public Holder(String tenant, String token, int maxWatches) {
       this(tenant, token, maxWatches, Integer.MAX_VALUE);
     }
   }
 
   /**
-   * Installs a watch on the nodes that answer, and on the others when they reconnect.
+   * Adds a watch: starts it in a monitor, or installs it on the nodes that answer, and on the
+   * others when they reconnect.
    *
    * @return name of the watch
-   * @throws DrillException if a node rejects it, there are too many, or it can't be stored
+   * @throws DrillException if it is invalid, a node or monitor rejects it, there are too many, or
+   *     it can't be stored
    */
   public String add(WatchSpec spec, Holder holder) throws DrillException {
     return addChecked(List.of(spec), holder, index -> "").get(0);
@@ -200,8 +205,8 @@ public final class WatchService implements AutoCloseable {
    * Adds all watches, or none of them: if one is rejected, the others are removed again.
    *
    * @return their names, in the same order
-   * @throws DrillException if one is invalid, a node rejects one, or there are too many; the
-   *     message begins with the watch's index in the list
+   * @throws DrillException if one is invalid, a node or monitor rejects one (the message then
+   *     begins with its index in the list), there are too many, or they can't be stored
    */
   public List<String> addAll(List<WatchSpec> specs, Holder holder) throws DrillException {
     return addChecked(specs, holder, WatchService::place);
@@ -272,10 +277,9 @@ public final class WatchService implements AutoCloseable {
   }
 
   /**
-   * Removes a watch permanently: from all nodes that answer, and from the others when they
-   * reconnect.
+   * Removes a watch permanently; nodes that do not answer drop it when they reconnect.
    *
-   * @throws DrillException if there is none of that name
+   * @throws DrillException if there is none of that name, or the removal can't be stored
    */
   public void remove(String name) throws DrillException {
     if (!table.all().containsKey(name)) {
@@ -300,9 +304,9 @@ public final class WatchService implements AutoCloseable {
 
   /**
    * Starts running watches in monitors, including those of an earlier server. REQUIRES: the earlier
-   * server's queries were resumed.
+   * server's queries have been resumed.
    *
-   * @param runs null to leave the watches as they are
+   * @param runs the component that runs them; null to stop managing watches, which continue to run
    */
   public void runInMonitors(MonitorWatches.Runs runs) {
     monitors.runIn(runs);
@@ -358,7 +362,7 @@ public final class WatchService implements AutoCloseable {
     try {
       worker.schedule(task, delayMs, TimeUnit.MILLISECONDS);
     } catch (RejectedExecutionException e) {
-      // The caller no longer waits for the result.
+      // The service has been closed.
     }
   }
 

@@ -12,10 +12,11 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * An aggregate that nodes maintain, with a condition for alerts: Confluo's control programs.
+ * An aggregate that nodes maintain, with a condition for alerts, like Confluo's control programs;
+ * or a condition that a monitor tests.
  *
- * @param filter selects headers; its scope is the owner's, and the watch is on no host outside that
- *     scope
+ * @param filter selects headers; its scope is the owner's, and no host outside that scope evaluates
+ *     the watch
  * @param aggregate aggregate over these headers
  * @param when alert condition on the aggregate ("SUM > 1MB"); empty for none
  * @param windowNs event-time window over which the condition's aggregate is computed
@@ -24,8 +25,8 @@ import java.util.regex.Pattern;
  * @param nodes names of the hosts; empty for all
  * @param together true if the condition applies to the sum over all hosts instead of to each host
  * @param run where it is evaluated; in a monitor, {@code when} is a condition on the packets of a
- *     window, {@code filter} and the groups are those of a query's trigger, and {@code aggregate}
- *     is not used
+ *     window, {@code filter} is in the syntax of a query's trigger, and only the groups of {@code
+ *     aggregate} are used
  */
 public record WatchSpec(
     HeaderFilter filter,
@@ -40,20 +41,20 @@ public record WatchSpec(
   /** The names that {@link #PROGRESS} matches. */
   public static final Set<String> PROGRESS_NAMES = Set.of("SEQ", "TS");
 
-  /** Outputs of aggregates, which a condition compares. */
+  /** Names of aggregates' outputs, which conditions can compare. */
   public static final Pattern OUTPUTS =
       Pattern.compile(
           "(?i)COUNT|SUM|AVG|MIN|MAX|STDEV|DISTINCT|QUANTILE|SEQ|TS|VALUE|P[0-9]+(\\.[0-9]+)?");
 
   /**
-   * Variables of Confluo's Figure 2: the previous progress of a flow's sender, and the time of the
-   * header that showed it.
+   * Variables of Confluo's Figure 2: the highest sequence number that a sender has reached, and the
+   * time of the header that reached it.
    */
   private static final Pattern PROGRESS = Pattern.compile("(?<![\\w.])(SEQ|TS)(?![\\w.])");
 
   /**
-   * Maximum number of flows per node whose progress is kept; retransmissions of other flows are not
-   * found.
+   * Maximum number of flow directions per node whose progress is kept; retransmissions in others
+   * are not found.
    */
   private static final int MAX_FLOWS = 4096;
 
@@ -62,7 +63,7 @@ public record WatchSpec(
 
   private static final long MIN_BUCKET_NS = 1_000_000;
 
-  /** Number of steps in which a window slides. */
+  /** Number of buckets in a window, which slides by one bucket at a time. */
   private static final long BUCKETS = 10;
 
   /** A cooldown that is shorter than the distance between any two windows. */

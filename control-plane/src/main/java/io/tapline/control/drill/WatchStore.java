@@ -26,7 +26,7 @@ public interface WatchStore {
   /**
    * Stores a record in place of the watch's previous one.
    *
-   * @throws IOException if it can't be stored, or another control plane leads
+   * @throws IOException if it can't be stored, or another control plane is the leader
    */
   default void put(WatchRecord watch) throws IOException {
     putAll(List.of(watch));
@@ -35,8 +35,8 @@ public interface WatchStore {
   /**
    * Stores several records: all of the new ones, or none of them.
    *
-   * @throws IOException if they can't be stored, or another control plane leads; some of the
-   *     previous records may have been replaced
+   * @throws IOException if they can't be stored, or another control plane is the leader; some of
+   *     the previous records may have been replaced
    */
   void putAll(List<WatchRecord> watches) throws IOException;
 

@@ -122,8 +122,8 @@ final class WatchTable {
   }
 
   /**
-   * Returns a name that was never used: a node may still have the watches of the previous leader,
-   * whose alerts are not meant for this leader's clients.
+   * Returns a random name, so that it has never been used: a node may still have the watches of the
+   * previous leader, whose alerts are not meant for this leader's clients.
    */
   private String newId(Map<String, WatchRecord> others) {
     String id;
@@ -145,8 +145,8 @@ final class WatchTable {
   }
 
   /**
-   * Changes a watch, unless it has been removed. A change that can't be stored is made in memory
-   * only, since it affects just the watch's history.
+   * Changes a watch, unless it has been removed. If the change can't be stored, makes it in memory
+   * only and logs a warning.
    */
   void update(String id, UnaryOperator<WatchRecord> change) {
     updateAll(List.of(id), change);
@@ -195,7 +195,7 @@ final class WatchTable {
     removeAll(List.of(id));
   }
 
-  /** Permanently removes the watches that exist among these. */
+  /** Permanently removes watches; ignores unknown IDs. */
   synchronized void removeAll(Collection<String> ids) throws DrillException {
     try {
       store.removeAll(ids);

@@ -7,8 +7,8 @@ import org.apache.kafka.common.utils.Exit;
 
 /**
  * Intercepts Kafka's exits. When a broker can't continue, for example because the disk is full,
- * Kafka ends the virtual machine without a message; with this class, the owner of the brokers in
- * this process is notified instead. Thread-safe.
+ * Kafka ends the JVM without a message; with this class, the owner of the brokers in this process
+ * is notified instead. Thread-safe.
  */
 final class BrokerExit {
   private static final List<Consumer<String>> LISTENERS = new CopyOnWriteArrayList<>();

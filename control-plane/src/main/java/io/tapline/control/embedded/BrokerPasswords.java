@@ -18,8 +18,8 @@ import org.apache.kafka.common.security.plain.PlainLoginModule;
 
 /**
  * Checks the passwords of an embedded broker's clients. Those of jobs and monitors are derived from
- * the user and a key of the broker, so a first login needs no preparation; those of super users are
- * random and not derived.
+ * the user name and the broker's key, so a first login needs no preparation; those of super users
+ * are random.
  *
  * <p>PLAIN is also the best choice for monitors: librdkafka 2.0.2 (Debian 12) reuses its SCRAM
  * nonce, which brokers reject as of Kafka 3.8.1.

@@ -14,14 +14,14 @@ import org.apache.kafka.metadata.authorizer.StandardAuthorizer;
  * The users of an embedded broker. Their passwords change at each start; those of super users never
  * leave this process.
  *
- * <p>All users log in with SASL/PLAIN. SCRAM would add 4,096 hashes to each login, which is worth
- * it for stored passwords that people chose; here passwords are random or derived ({@link
+ * <p>These users log in with SASL/PLAIN. SCRAM would add 4,096 hashes to each login. That protects
+ * stored passwords that people chose, but here passwords are random or derived ({@link
  * BrokerPasswords}), and only root can read the loopback interface.
  *
  * @param control login of this process, which may do anything
  * @param broker login of the broker itself
  * @param key key from which the passwords of jobs and monitors are derived
- * @param scram true if further users can be stored, which log in with SCRAM-SHA-256
+ * @param scram true if the broker also stores other users, which log in with SCRAM-SHA-256
  */
 record BrokerUsers(Login control, Login broker, JobKey key, boolean scram) {
   /** User of all monitors that this process starts. */
@@ -76,7 +76,7 @@ record BrokerUsers(Login control, Login broker, JobKey key, boolean scram) {
     settings.put("super.users", "User:%s;User:%s".formatted(control.user(), broker.user()));
   }
 
-  /** Returns the setting for both ends of a connection. */
+  /** Returns the login setting for both ends of the broker's connections to the controller. */
   private String ofBroker() {
     return "%s required username=\"%s\" password=\"%s\" user_%s=\"%s\";"
         .formatted(

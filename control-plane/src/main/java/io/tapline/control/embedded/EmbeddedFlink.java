@@ -108,8 +108,8 @@ public final class EmbeddedFlink implements JobCluster {
     settings.set(RestOptions.BIND_ADDRESS, "127.0.0.1");
     settings.set(JobManagerOptions.BIND_HOST, "127.0.0.1");
     settings.set(BlobServerOptions.OFFLOAD_MINSIZE, Integer.MAX_VALUE);
-    // Keeps a finished job's graph only until its result is read; otherwise a server would keep the
-    // graph of every query that it ever ran.
+    // Keeps only the latest jobs' graphs, until their results are read; otherwise a server would
+    // keep the graph of every query that it ever ran.
     settings.set(JobManagerOptions.JOB_STORE_MAX_CAPACITY, 4);
     settings.set(CheckpointingOptions.MAX_RETAINED_CHECKPOINTS, 1);
     // Skips a delay of 50 ms: a job requests one slot, once, and there is nothing to batch.
@@ -169,7 +169,7 @@ public final class EmbeddedFlink implements JobCluster {
     return new JobEnd(cause == null ? "no reason given" : cause.getMessage(), cause);
   }
 
-  /** Returns a folder: the job manager's memory is limited to checkpoints of a few MiB. */
+  /** Returns a folder, since checkpoints in the job manager's memory are limited to a few MiB. */
   @Override
   public String checkpoints() {
     return folder.resolve("checkpoints").toUri().toString();

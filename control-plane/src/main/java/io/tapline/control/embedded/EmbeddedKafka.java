@@ -56,7 +56,7 @@ public final class EmbeddedKafka implements AutoCloseable {
    * The proxy between the broker and clients on other hosts.
    *
    * @param port advertised port; 0 for the broker's port
-   * @param responseBytes bytes per fetch response; 0 for Kafka's default
+   * @param responseBytes maximum bytes per fetch response; 0 for Kafka's default
    */
   record ProxyOptions(int port, int responseBytes) {
     static final ProxyOptions NOTHING = new ProxyOptions(0, 0);
@@ -90,7 +90,7 @@ public final class EmbeddedKafka implements AutoCloseable {
 
   /**
    * Formats a log folder below {@code folder} and starts the broker; returns when it accepts
-   * clients. Retries with another port if another process took the chosen one.
+   * clients. Retries with other ports, since another process may have taken a chosen one.
    *
    * @param address address at which other hosts reach the broker; empty if none do
    * @param onFailure receives the reason if the broker fails
@@ -101,7 +101,7 @@ public final class EmbeddedKafka implements AutoCloseable {
         folder, address, ProxyOptions.NOTHING, Optional.of(BrokerUsers.random()), onFailure);
   }
 
-  /** Starts a broker that stores its users, as a cluster's brokers do. Used in tests. */
+  /** Starts a broker that can store users, as a cluster's brokers do. Used in tests. */
   public static EmbeddedKafka startWithScram(Path folder) throws IOException {
     BrokerUsers users = BrokerUsers.random().withScram();
     return start(folder, "", ProxyOptions.NOTHING, Optional.of(users), reason -> {});
@@ -245,8 +245,8 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Writes metadata immediately and limits its log: a single, short-lived broker has little
-   * metadata.
+   * Adds settings to write metadata immediately and to limit its log: a single, short-lived broker
+   * has little metadata.
    */
   private static void addMetadataLog(Map<String, String> settings) {
     settings.put("controller.quorum.append.linger.ms", "0");
@@ -291,8 +291,8 @@ public final class EmbeddedKafka implements AutoCloseable {
   }
 
   /**
-   * Removes the broker's files, and leaves the rest to the exit of this process. REQUIRES: the
-   * process is about to exit.
+   * Removes the broker's files in memory, and leaves the rest to the exit of this process.
+   * REQUIRES: the process is about to exit.
    */
   void abandon() {
     BrokerExit.forget(onFailure);

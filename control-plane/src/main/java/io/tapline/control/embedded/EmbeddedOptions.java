@@ -20,16 +20,16 @@ import java.util.Optional;
  * @param catalogue all parsers of the monitor
  * @param inventory names of hosts
  * @param network network of the inventory, in which queries are placed
- * @param brokers Kafka to use instead of an embedded broker, {@code host:port}; empty for the
+ * @param brokers Kafka brokers to use instead of an embedded one, {@code host:port}; empty for the
  *     embedded one
  * @param jobBrokers address at which jobs log in to that Kafka with a user and a password; empty if
  *     they don't
  * @param kafkaTls TLS files for both addresses of Kafka
  * @param address address of this host at which the embedded broker listens for other hosts'
  *     monitors; empty for none
- * @param redis Redis to use instead of our own redis-server; empty for our own
- * @param flink session clusters to use instead of an embedded one, {@code http://host:port}; none
- *     for the embedded one
+ * @param redis Redis server to use instead of an embedded one; empty for the embedded one
+ * @param flink session clusters to use instead of an embedded one, {@code http://host:port};
+ *     empty for the embedded one
  * @param flinkTls TLS files for the session clusters' job managers
  * @param checkpoints URI of the clusters' checkpoint folder; empty for the job manager's memory
  * @param topics retention of topics
@@ -58,7 +58,7 @@ public record EmbeddedOptions(
   /** Maximum number of concurrent queries, sufficient for a command and for tests. */
   public static final int FEW_QUERIES = 12;
 
-  /** Returns these options with different keys. */
+  /** Returns these options with other hash keys. */
   public EmbeddedOptions with(HashKeys keys) {
     return new EmbeddedOptions(
         monitor,

@@ -28,9 +28,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Kafka, Flink and Redis for this process, started in parallel, and the queries that run on them.
- * Queries can be submitted as soon as Kafka and Redis are up; their jobs wait for Flink. {@link
- * #close} shuts everything down in dependency order, and so does the process's exit.
+ * Kafka, Flink and Redis for this process, started or connected to in parallel, and the queries
+ * that run on them. Queries can be submitted as soon as Kafka and Redis are up; their jobs wait for
+ * Flink. {@link #close} shuts everything down in dependency order, as does a shutdown hook.
  */
 public final class EmbeddedPipeline implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddedPipeline.class);
@@ -189,7 +189,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
   /**
    * Access to Kafka.
    *
-   * @param hostBrokers the brokers as other hosts reach them
+   * @param hostBrokers addresses at which other hosts reach the brokers
    */
   private record Kafka(KafkaEndpoint endpoint, String hostBrokers, KafkaAccess access) {
     static Kafka of(EmbeddedOptions options) {

@@ -31,7 +31,7 @@ final class EmbeddedRedis implements AutoCloseable {
   private static final long READY_NS = 10_000_000_000L;
 
   /**
-   * Maximum length of a socket path on Linux: the structure's array has 108 bytes, including the
+   * Maximum length of a socket path on Linux: the path in sockaddr_un has 108 bytes, including the
    * terminating NUL.
    */
   private static final int LONGEST_SOCKET_BYTES = 107;
@@ -58,8 +58,8 @@ final class EmbeddedRedis implements AutoCloseable {
    * Starts the server with the users of redis.acl and a random password.
    *
    * @param folder folder that only this process's user can access
-   * @param onFailure called once the server is up again after an unexpected exit, which loses its
-   *     data
+   * @param onFailure called after an unexpected exit, which loses the data, once the server has
+   *     been started again
    */
   static EmbeddedRedis start(Path folder, Consumer<String> onFailure) throws IOException {
     byte[] password = new byte[PASSWORD_BYTES];

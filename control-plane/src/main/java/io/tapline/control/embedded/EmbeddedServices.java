@@ -71,7 +71,7 @@ public final class EmbeddedServices implements AutoCloseable {
     return new Endpoints(kafka.endpoint(), redis.endpoint());
   }
 
-  /** Returns the Kafka brokers as other hosts reach them. */
+  /** Returns the address at which other hosts reach the broker; empty if none do. */
   public String hostBrokers() {
     return kafka.hostBrokers();
   }

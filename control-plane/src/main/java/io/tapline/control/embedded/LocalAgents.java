@@ -21,9 +21,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The agents that capture on this host's interfaces for this process: each is a child process
- * {@code tapline-agent}, which has a lease like any other host's agent. An agent that dies is
- * restarted, and its queries resume. Thread-safe.
+ * The agents that capture on this host's interfaces for this process: {@code tapline-agent} child
+ * processes, each with a lease like any other host's agent. An agent that dies is restarted, and
+ * its queries resume. Thread-safe.
  */
 public final class LocalAgents implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LocalAgents.class);
@@ -37,7 +37,7 @@ public final class LocalAgents implements AutoCloseable {
 
   private static final long LONGEST_PAUSE_MS = 10_000;
 
-  /** Minimum run time after which an agent's start options can't be the reason for its death. */
+  /** Run time after which an agent's options can't be why it dies, so the pauses start over. */
   private static final long HEALTHY_NS = 30_000_000_000L;
 
   /**
@@ -179,7 +179,7 @@ public final class LocalAgents implements AutoCloseable {
     return state.up() && state.name().equals(name);
   }
 
-  /** Returns true if the agent ended before it had a lease. */
+  /** Returns true if the agent has died at least once, or could not be restarted. */
   private synchronized boolean hasFailed(Child child) {
     return child.pauseMs > 0;
   }
@@ -194,8 +194,8 @@ public final class LocalAgents implements AutoCloseable {
   }
 
   /**
-   * Restarts an agent that has ended. Its monitor, which writes to the same output, may still be
-   * flushing.
+   * Restarts an agent that has ended, after waiting briefly for its last output: its monitor writes
+   * to the same pipe and may still be flushing.
    */
   private void restart(Child child, int exitCode, Thread reader) {
     try {

@@ -10,7 +10,7 @@ final class Ports {
 
   /**
    * Returns distinct ports that were free a moment ago. Another process may take one before it is
-   * used: callers retry with others.
+   * used, so callers must retry with others.
    */
   static int[] free(int count) throws IOException {
     ServerSocket[] sockets = new ServerSocket[count];

@@ -66,7 +66,7 @@ final class TemporaryFolder implements AutoCloseable {
 
   /**
    * Creates a folder in memory, where syncing takes no time, for a few MiB that are synced often.
-   * Returns empty if this host has no file system for it.
+   * Returns empty if this host has no writable tmpfs with enough free space.
    */
   static Optional<TemporaryFolder> createInMemory() {
     try {

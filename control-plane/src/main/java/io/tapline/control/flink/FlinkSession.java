@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * An existing Flink session cluster, used through its REST interface. The job's jar is uploaded
- * once and deleted at the end. Callers choose the job IDs, so a submission whose response was lost
+ * once and deleted on close. Callers choose the job IDs, so a submission whose response was lost
  * can be retried without starting a second job. Thread-safe.
  */
 public final class FlinkSession implements JobCluster {
@@ -40,8 +40,8 @@ public final class FlinkSession implements JobCluster {
   private static final Duration SUBMIT_TIMEOUT = Duration.ofSeconds(30);
 
   /**
-   * Timeout for resuming a running job. It is longer because the job's state is unknown without a
-   * response.
+   * Timeout for resuming a running job, longer than {@link #SUBMIT_TIMEOUT} because without a
+   * response the job's state is unknown.
    */
   private static final Duration RESUME_TIMEOUT = Duration.ofSeconds(120);
 
@@ -76,7 +76,7 @@ public final class FlinkSession implements JobCluster {
   }
 
   /**
-   * Uploads the job's jar.
+   * Connects to a cluster and uploads the job's jar.
    *
    * @param address address of the job manager, {@code http://host:8081}
    * @param tls TLS files; none for plain HTTP
@@ -173,7 +173,7 @@ public final class FlinkSession implements JobCluster {
       jarId = rest.upload(jar);
       answer = rest.run(jarId, QueryJob.class.getName(), id, arguments).decided();
     }
-    // If an earlier attempt succeeded, this one is refused.
+    // Flink rejects the job if an earlier attempt has already started it.
     if (!answer.ok() && !rest.get("/jobs/" + id).decided().ok()) {
       throw new DefiniteRefusal("Flink at " + address + " rejected the job: " + answer.fault());
     }

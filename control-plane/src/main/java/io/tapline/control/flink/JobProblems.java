@@ -5,8 +5,8 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Tracks the problems that keep jobs from working, once they have lasted longer than a job's start.
- * Thread-safe.
+ * Tracks problems that keep jobs from working, and reports those that last longer than a job
+ * usually takes to start. Thread-safe.
  */
 final class JobProblems {
   private static final long USUAL_START_NS = 3_000_000_000L;
@@ -16,7 +16,7 @@ final class JobProblems {
   /**
    * The reason why a job does not work.
    *
-   * @param sinceNs time of {@link System#nanoTime}
+   * @param sinceNs time at which it was first seen, by {@link System#nanoTime}
    */
   private record JobProblem(String reason, long sinceNs) {}
 

@@ -12,7 +12,7 @@ public record Address(String host, int port) {
   private static final int LAST_PORT = 65_535;
 
   /**
-   * Parses {@code HOST:PORT[,HOST:PORT…]}, an IPv6 address in brackets.
+   * Parses {@code HOST:PORT[,HOST:PORT…]}; IPv6 addresses must be in brackets.
    *
    * @throws IllegalArgumentException with a message that quotes the invalid part
    */

@@ -37,7 +37,7 @@ final class Connection implements AutoCloseable {
   /**
    * Connects without TLS.
    *
-   * @throws Fault if the name does not resolve or the connection is refused
+   * @throws Fault if the name does not resolve or no connection can be established
    */
   static Connection open(Address address, Deadline deadline) throws Fault {
     InetAddress[] addresses;

@@ -1,6 +1,6 @@
 package io.tapline.control.probe;
 
-/** A fault of a server. The message continues a sentence that names the server. */
+/** A fault of a server. The message is shown after the server's name and a colon. */
 final class Fault extends Exception {
   private static final long serialVersionUID = 1L;
 

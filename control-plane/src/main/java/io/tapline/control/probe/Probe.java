@@ -22,7 +22,7 @@ record Probe(Address address, TlsFiles tls, String service, ProtocolCheck questi
   /**
    * Checks the server.
    *
-   * @throws Fault for any reason that the server can't be used
+   * @throws Fault if the server can't be used, for any reason
    */
   void run(Deadline deadline) throws Fault {
     try {

@@ -9,7 +9,7 @@ import java.nio.charset.StandardCharsets;
 /**
  * Checks that a server is a Redis server that accepts this login.
  *
- * @param login no login if the server should require none
+ * @param login {@link Login#NONE} if the server should not require one
  */
 record RedisProtocolCheck(Login login) implements ProtocolCheck {
   @Override
