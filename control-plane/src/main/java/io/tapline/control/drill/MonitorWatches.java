@@ -76,8 +76,8 @@ public final class MonitorWatches {
         throws DrillException;
 
     /**
-     * Starts watches, all or none, and reports their alerts. Watches of the same owner,
-     * scope and window share queries.
+     * Starts watches, all or none, and reports their alerts. Watches of the same owner, scope and
+     * window share queries.
      *
      * @param rights rights of the owner, for all of the watches
      * @param maxQueries maximum number of the owner's queries
@@ -94,8 +94,8 @@ public final class MonitorWatches {
     void follow(Watch watch, Place place, Rights rights, Listener listener);
 
     /**
-     * Sends monitors the triggers that have changed. REQUIRES: an earlier server's watches are
-     * followed; otherwise their triggers would be removed.
+     * Sends monitors the changed sets of triggers. To be called after {@link #follow}: a set
+     * contains only followed watches, so monitors drop the triggers of all others.
      */
     void resume();
 

@@ -62,7 +62,7 @@ final class ClosedMiniCluster extends MiniCluster {
       createDispatcherResourceManagerComponentFactory() {
     RestEndpointFactory<DispatcherGateway> rest =
         (settings, dispatcher, manager, blobs, executor, metrics, election, onError) -> {
-          // The BlobServer is the only implementation.
+          // Flink passes the blob server itself.
           ((BlobServer) blobs).close();
           return new ClosedRest(
               settings,

@@ -28,8 +28,8 @@ import java.util.Optional;
  * @param address address of this host at which the embedded broker listens for other hosts'
  *     monitors; empty for none
  * @param redis Redis server to use instead of an embedded one; empty for the embedded one
- * @param flink session clusters to use instead of an embedded one, {@code http://host:port};
- *     empty for the embedded one
+ * @param flink session clusters to use instead of an embedded one, {@code http://host:port}; empty
+ *     for the embedded one
  * @param flinkTls TLS files for the session clusters' job managers
  * @param checkpoints URI of the clusters' checkpoint folder; empty for the job manager's memory
  * @param topics retention of topics

@@ -179,7 +179,7 @@ public final class LocalAgents implements AutoCloseable {
     return state.up() && state.name().equals(name);
   }
 
-  /** Returns true if the agent has died at least once, or could not be restarted. */
+  /** Returns true if the agent has died at least once. */
   private synchronized boolean hasFailed(Child child) {
     return child.pauseMs > 0;
   }

@@ -1,5 +1,5 @@
 /**
- * Checks the servers that a command names, before anything is started for them: they must be up and
- * of the expected kind. Never changes anything on them.
+ * Checks that the servers named in a command are running and of the expected kind, before anything
+ * is started that uses them. Never changes anything on them.
  */
 package io.tapline.control.probe;

@@ -22,7 +22,8 @@ final class Clocks {
   private Clocks() {}
 
   /**
-   * Returns a note for the query's author; empty if the clocks agree or no host has measured them.
+   * Returns a note for the query's author; empty if the clocks agree, fewer than two hosts have
+   * measured theirs, or the query has no windows.
    */
   static Optional<String> note(Plan plan, List<AgentState> hosts) {
     List<AgentState> measuredStates =

@@ -7,13 +7,14 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** Explains the copies of a query that must see all traffic. */
+/** Explains how switches copy traffic for a query that must see all of it. */
 public final class CopyExplain {
   private CopyExplain() {}
 
   /**
    * Returns lines that explain how the query's monitors determine the ports of packets, and which
-   * copies have a separate queue; empty for other queries, and if the format is unknown.
+   * copies have a separate queue; empty if the query does not need all traffic or the format of the
+   * copies is unknown.
    */
   public static String text(Plan plan, Optional<CopyFormat> format) {
     return format

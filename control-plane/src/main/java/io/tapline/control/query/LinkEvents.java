@@ -56,8 +56,8 @@ public final class LinkEvents {
   /**
    * The events to read.
    *
-   * @param fromNs packet time of the earliest one
-   * @param toNs packet time of the latest one; 0 for no end
+   * @param fromNs minimum packet time
+   * @param toNs maximum packet time; 0 for none
    * @param limit maximum number of events; the latest are returned
    */
   public record EventSelection(long fromNs, long toNs, int limit, Predicate<LinkEvent> events) {}

@@ -9,7 +9,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * One direction of a flow that uses a link, as {@code link_load} names it (Planck section 3.3).
+ * One direction of a flow that uses a link, as {@code link_load} reports it (Planck section 3.3).
  *
  * @param protocol {@code tcp}, {@code udp}, or a protocol number
  * @param bitsPerSecond mean rate on the wire over the interval; empty if unknown
@@ -51,7 +51,7 @@ public record LinkFlow(
     return rate.isNumber() ? OptionalLong.of(rate.asLong()) : OptionalLong.empty();
   }
 
-  /** Returns true if one end is within the scope. */
+  /** Returns true if either end is within the scope. */
   boolean isWithin(Scope scope) {
     return scope.isEverything() || holds(scope, srcIp) || holds(scope, dstIp);
   }

@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** Checks that the hosts of a query that measures queues know when packets arrived. */
+/** Checks that hosts know exactly when packets arrived, for queries that measure queues. */
 final class PolledTimes {
   private PolledTimes() {}
 

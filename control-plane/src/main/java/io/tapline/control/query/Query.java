@@ -25,8 +25,8 @@ import redis.clients.jedis.exceptions.JedisException;
 /**
  * A query from its submission to its last window. It starts its topic, job and monitors in this
  * order, or the monitors before the job if they read captures. The end propagates from the monitors
- * through the topic to the job. {@link #run} always removes the topic, the job with its Redis user,
- * and the monitors, even if it fails.
+ * through the topic to the job. {@link #run} removes the topic, the job with its Redis user, and
+ * the monitors, even if it fails, unless {@link #detach} was called.
  *
  * <p>Its state only advances. Each state is stored, for the control plane that may have to resume
  * the query, before it is written to Redis. Thread-safe.
@@ -53,10 +53,10 @@ final class Query {
    */
   private volatile QueryRecord record;
 
-  /** True if the store has the record. */
+  /** True while the store must have the record. */
   private boolean stored;
 
-  /** True if the last write failed because Redis could not be reached. */
+  /** True if the last write to Redis failed. */
   private boolean unwritten;
 
   private volatile boolean detached;
@@ -129,7 +129,7 @@ final class Query {
     return end;
   }
 
-  /** Stores the query as it was submitted. */
+  /** Stores the submitted query and writes it to Redis. */
   synchronized void submit() {
     try {
       stored = true;
@@ -152,7 +152,7 @@ final class Query {
 
   /**
    * Enters a state that must be stored before any component relies on it; does nothing if the query
-   * has already passed it.
+   * has already reached it.
    */
   private synchronized void advance(QueryState next) throws IOException {
     if (isBefore(next)) {
@@ -163,8 +163,8 @@ final class Query {
   }
 
   /**
-   * Enters a state; does nothing if the query has already passed it. An unreachable store is
-   * logged: the query continues or ends without it.
+   * Enters a state; does nothing if the query has already reached it. If the state can't be stored,
+   * logs that and enters it nevertheless.
    */
   synchronized void enter(QueryState next, String error) {
     if (!isBefore(next)) {
@@ -256,7 +256,7 @@ final class Query {
   /**
    * Runs the query until it ends.
    *
-   * @return FINISHED, or STOPPED if {@link #stop} was called
+   * @return FINISHED, or STOPPED if the query was asked to stop
    */
   QueryState run() throws PipelineException {
     enter(QueryState.STARTING, "");
@@ -304,7 +304,7 @@ final class Query {
     return monitors.start(components::progress, this::mirror);
   }
 
-  /** Programs the switches once all monitors capture, for the first time or again. */
+  /** Programs the switches. Called once all monitors capture, and again after a part has moved. */
   private void mirror() {
     enter(QueryState.MIRRORING, "");
     environment

@@ -9,8 +9,9 @@ import java.util.List;
  *
  * @param id the query's ID in every component
  * @param text the formatted query
- * @param submittedNs wall-clock time of the submission in nanoseconds since the epoch, like the
- *     next two times, which are 0 until the query starts or ends
+ * @param submittedNs time of submission, in nanoseconds since the epoch
+ * @param startedNs time since which it is RUNNING; 0 before
+ * @param endedNs time at which it ended; 0 before
  * @param error reason for its failure; empty otherwise
  * @param notes notes for its author, such as its cost and omissions
  */

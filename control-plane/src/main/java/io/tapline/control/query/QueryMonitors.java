@@ -159,7 +159,7 @@ final class QueryMonitors implements PartPlacement {
     return stopRequested;
   }
 
-  /** Kills monitors that have nothing more to do, unless they end within {@link #FLUSH_SECONDS}. */
+  /** Kills the monitors after {@link #FLUSH_SECONDS}, unless they have ended by then. */
   synchronized void scheduleKill() {
     CompletableFuture.delayedExecutor(FLUSH_SECONDS, TimeUnit.SECONDS).execute(monitor::kill);
   }
@@ -181,8 +181,8 @@ final class QueryMonitors implements PartPlacement {
   }
 
   /**
-   * Returns the packets that each host counts; empty for agents of this host, which capture on this
-   * host's interface, regardless of mirroring.
+   * Returns the packets that each host counts; empty if switches mirror nothing for the query, and
+   * for agents of this host, whose interface sees the packets without mirroring.
    */
   @Override
   public Optional<Map<String, Match>> current() {

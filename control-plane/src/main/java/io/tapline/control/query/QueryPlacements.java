@@ -121,8 +121,8 @@ final class QueryPlacements {
   }
 
   /**
-   * Makes switches copy both sides of each queue to one of these hosts, until the query is
-   * released. Queues that have hosts and marks keep them.
+   * Reserves rules with which switches copy both sides of each queue to one of these hosts, until
+   * the query is released. Queues that are already placed keep their hosts and marks.
    */
   synchronized Copies reserveCopies(String query, List<Queue> queues, Set<String> hosts) {
     if (state == null) {
@@ -139,7 +139,8 @@ final class QueryPlacements {
   }
 
   /**
-   * Moves the copies of a query's queues to another host. {@link #mirror} updates the switches.
+   * Moves the copies of a query's queues to another host. {@link #mirror} then updates the
+   * switches.
    *
    * @param queues queues that switches copy to one host
    * @param free the hosts that may be used
@@ -201,7 +202,10 @@ final class QueryPlacements {
     return collected;
   }
 
-  /** Makes switches copy all their traffic to collectors until the query is released. */
+  /**
+   * Reserves rules with which switches copy all their traffic to collectors, until the query is
+   * released.
+   */
   synchronized CollectorRules reserveTraffic(String query, Traffic traffic) {
     if (state == null) {
       return new CollectorRules(List.of(), "the inventory has no network");
@@ -214,7 +218,7 @@ final class QueryPlacements {
     }
   }
 
-  /** Returns how switches copy all traffic, if the adapter knows. */
+  /** Returns the format in which switches copy all traffic, if the adapter knows it. */
   synchronized Optional<CopyFormat> copyFormat() {
     return adapter == null ? Optional.empty() : adapter.copyFormat();
   }
@@ -236,7 +240,8 @@ final class QueryPlacements {
 
   /**
    * Takes a host out of use: each query on its monitor moves to another monitor that does not run
-   * the query yet. Changes nothing if that is impossible. {@link #mirror} updates the switches.
+   * the query yet. Changes nothing if that is impossible. {@link #mirror} then updates the
+   * switches.
    *
    * @param up the hosts that may be used
    */
@@ -263,8 +268,9 @@ final class QueryPlacements {
   }
 
   /**
-   * Narrows a query's mirroring to far ports with this number of zero bits (NetworkState). Returns
-   * false and changes nothing if switches can't do that or can't confirm it.
+   * Narrows a query's mirroring to far ports with this number of zero bits ({@link
+   * NetworkState#narrow}). Returns false and changes nothing if switches can't do that or can't
+   * confirm it.
    */
   synchronized boolean narrow(String query, int zeros) {
     boolean isKnown = adapter != null && adapter.seesSwitches() && state.queries().contains(query);
@@ -294,7 +300,7 @@ final class QueryPlacements {
     }
   }
 
-  /** Makes the switches of this network mirror what queries need from now on. */
+  /** Sets the adapter through which switches mirror what queries need, and updates them. */
   synchronized void mirrorThrough(NetworkAdapter switches) {
     adapter = switches;
     mirror();
@@ -386,7 +392,7 @@ final class QueryPlacements {
     return adapter.report().missing(switches);
   }
 
-  /** Returns the plan of an added query, alongside the running ones. */
+  /** Returns the current plan of a placed query; empty if it is not placed. */
   synchronized Optional<NetworkPlan> find(String query) {
     return state != null && state.queries().contains(query)
         ? Optional.of(state.plan(query))
