@@ -41,10 +41,7 @@ public final class WatchService implements AutoCloseable {
   private static final long RECONNECT_MS = 500;
   private static final long CHECK_MS = 1_000;
 
-  /**
-   * Number of checks after which the times of nodes' last contacts are stored and watches in
-   * monitors are resumed or restarted.
-   */
+  /** Checks per write of the nodes' contact times, and per check of watches in monitors. */
   private static final int CHECKS_PER_RECORD = 5;
 
   private final NodeTable nodes;
