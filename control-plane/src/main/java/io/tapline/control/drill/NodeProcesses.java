@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 final class NodeProcesses implements AutoCloseable {
   private static final Duration TIMEOUT = Duration.ofSeconds(300);
 
-  /** USER_HZ, in which /proc/PID/stat measures CPU time. */
+  /** USER_HZ, the unit of CPU times in /proc/PID/stat. */
   private static final double TICKS_PER_SECOND = 100;
 
   private final Path program;

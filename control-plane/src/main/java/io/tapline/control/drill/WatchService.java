@@ -41,7 +41,7 @@ public final class WatchService implements AutoCloseable {
   private static final long RECONNECT_MS = 500;
   private static final long CHECK_MS = 1_000;
 
-  /** Checks per write of the nodes' contact times, and per check of watches in monitors. */
+  /** Interval, in checks, at which contact times are stored and monitors' watches are checked. */
   private static final int CHECKS_PER_RECORD = 5;
 
   private final NodeTable nodes;

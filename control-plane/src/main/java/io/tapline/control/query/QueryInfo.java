@@ -10,7 +10,7 @@ import java.util.List;
  * @param id the query's ID in every component
  * @param text the formatted query
  * @param submittedNs time of submission, in nanoseconds since the epoch
- * @param startedNs time since which it is RUNNING; 0 before
+ * @param startedNs time at which it entered RUNNING; 0 before
  * @param endedNs time at which it ended; 0 before
  * @param error reason for its failure; empty otherwise
  * @param notes notes for its author, such as its cost and omissions
