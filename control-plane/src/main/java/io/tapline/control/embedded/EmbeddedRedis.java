@@ -59,7 +59,7 @@ final class EmbeddedRedis implements AutoCloseable {
    *
    * @param folder folder that only this process's user can access
    * @param onFailure called after an unexpected exit, which loses the data, once the server has
-   *     been started again
+   *     been started again or could not be
    */
   static EmbeddedRedis start(Path folder, Consumer<String> onFailure) throws IOException {
     byte[] password = new byte[PASSWORD_BYTES];
@@ -103,25 +103,31 @@ final class EmbeddedRedis implements AutoCloseable {
   }
 
   private void restart(int exitCode) {
-    synchronized (this) {
-      if (closed) {
+    LOG.warn("redis-server ended with exit code {}; restarting it", exitCode);
+    try {
+      Process next = relaunch();
+      if (next == null) {
         return;
       }
-      LOG.warn("redis-server ended with exit code {}; restarting it", exitCode);
-      try {
-        process = launch();
-      } catch (IOException e) {
-        LOG.error("can't restart redis-server", e);
-        return;
+      if (awaitReady(next)) {
+        watch(next);
+      } else {
+        LOG.error("redis-server did not become ready after its restart: {}", lastLine(folder));
       }
-    }
-    if (awaitReady(process)) {
-      watch(process);
-    } else {
-      LOG.error("redis-server did not become ready after its restart: {}", lastLine(folder));
+    } catch (IOException e) {
+      LOG.error("can't restart redis-server", e);
     }
     onFailure.accept(
         "redis-server ended unexpectedly (exit code " + exitCode + "): its results are lost");
+  }
+
+  /** Starts the process again. Returns null if this server was closed. */
+  private synchronized Process relaunch() throws IOException {
+    if (closed) {
+      return null;
+    }
+    process = launch();
+    return process;
   }
 
   /**

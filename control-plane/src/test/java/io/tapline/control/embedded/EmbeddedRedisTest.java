@@ -96,6 +96,24 @@ class EmbeddedRedisTest {
   @Test
   void isRestartedOnTheSameSocket() throws Exception {
     RedisEndpoint endpoint = redis.endpoint();
+    kill();
+    Await.until("it is back", Duration.ofSeconds(30), () -> !failures.isEmpty());
+    try (Jedis client = RedisClients.connect(endpoint)) {
+      assertThat(client.ping()).isEqualTo("PONG");
+    }
+  }
+
+  @Test
+  void reportsTheLossEvenIfItCannotBeRestarted() throws Exception {
+    Path log = folder.path().resolve("redis.log");
+    Files.delete(log);
+    Files.createDirectory(log);
+    kill();
+    Await.until("the loss is reported", Duration.ofSeconds(30), () -> !failures.isEmpty());
+    assertThat(failures).singleElement().asString().contains("its results are lost");
+  }
+
+  private static void kill() {
     List<ProcessHandle> servers =
         ProcessHandle.current()
             .children()
@@ -103,10 +121,6 @@ class EmbeddedRedisTest {
             .toList();
     assertThat(servers).hasSize(1);
     servers.get(0).destroyForcibly();
-    Await.until("it is back", Duration.ofSeconds(30), () -> !failures.isEmpty());
-    try (Jedis client = RedisClients.connect(endpoint)) {
-      assertThat(client.ping()).isEqualTo("PONG");
-    }
   }
 
   @Test
