@@ -94,8 +94,9 @@ public final class MonitorWatches {
     void follow(Watch watch, Place place, Rights rights, Listener listener);
 
     /**
-     * Sends monitors the changed sets of triggers. To be called after {@link #follow}: a set
-     * contains only followed watches, so monitors drop the triggers of all others.
+     * Begins to read the events of followed watches, and sends monitors the changed sets of
+     * triggers. To be called after {@link #follow} for all watches: events of others are dropped,
+     * as are their triggers, since a set contains only followed watches.
      */
     void resume();
 

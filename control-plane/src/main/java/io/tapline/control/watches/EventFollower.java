@@ -41,6 +41,7 @@ final class EventFollower implements AutoCloseable {
   private final String query;
   private final Receiver receiver;
   private final Runnable wake = () -> later(this::read, 0);
+  private boolean started;
   private volatile EventFeed feed;
   private long position;
   private long replayed;
@@ -54,8 +55,12 @@ final class EventFollower implements AutoCloseable {
     this.receiver = receiver;
   }
 
+  /** Begins to read, unless it has already begun. Not thread-safe. */
   void start() {
-    later(this::attach, 0);
+    if (!started) {
+      started = true;
+      later(this::attach, 0);
+    }
   }
 
   private void later(Runnable task, long delayMs) {

@@ -197,6 +197,7 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
       String text = MonitorQuery.text(watch.spec());
       String query = queries.submit(text, source, new WarningLog(), rights, maxQueries);
       follow(query, new WatchGroup(key));
+      followers.get(query).start();
       return query;
     } catch (QueryRejected e) {
       throw rejected(e.errors());
@@ -209,9 +210,7 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
 
   private WatchGroup follow(String query, WatchGroup group) {
     groups.put(query, group);
-    EventFollower follower = new EventFollower(queries, worker, query, group);
-    followers.put(query, follower);
-    follower.start();
+    followers.put(query, new EventFollower(queries, worker, query, group));
     return group;
   }
 
@@ -255,6 +254,8 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
 
   @Override
   public synchronized void resume() {
+    // Only now do the groups know all their watches; an event of any other is dropped.
+    followers.values().forEach(EventFollower::start);
     groups.forEach(this::send);
   }
 
