@@ -1,7 +1,7 @@
 """Draws the components of the code and their dependencies as SVG, from the tables in make/includes.txt and make/packages.txt.
 
 A component is a top-level folder of the repository. `parsers/api` is drawn separately, since every folder may include it. An arrow leads
-from a component to one that it may use; arrows that two others imply are omitted. The arrows come from the tables, and the boxes'
+from a component to one that it may use; arrows that others imply are omitted. The arrows come from the tables, and the boxes'
 positions from PLACES, which has a line for each component.
 """
 
@@ -83,8 +83,7 @@ def uses(tables):
 
 
 def arrows(uses):
-    """Returns the pairs (component, used component) that two or more others do not imply. Raises CycleError if there is a
-    cycle."""
+    """Returns the pairs (component, used component) that other pairs do not imply. Raises CycleError if there is a cycle."""
     reached = {}
     for user in graphlib.TopologicalSorter(uses).static_order():
         reached[user] = set(uses.get(user, ())).union(*(reached[used] for used in uses.get(user, ())))
@@ -104,7 +103,7 @@ def faults(uses):
 
 
 def arrow(place, used):
-    """Draws a line from the bottom of one box to the top of another, as vertical as their positions allow."""
+    """Returns a line from the bottom of one box to the top of another, as vertical as their positions allow."""
     def within(x, box):
         return max(box.left + MARGIN, min(x, box.left + box.width - MARGIN))
 
@@ -120,7 +119,7 @@ def box(component, place):
 
 
 def svg(uses):
-    """Returns the drawing. REQUIRES: faults(found) is empty."""
+    """Returns the drawing. REQUIRES: faults(uses) is empty."""
     edges = arrows(uses)
     described = "; ".join(f"{name(user_component)} uses {', '.join(name(used) for user, used in edges if user == user_component)}"
                           for user_component in sorted({user for user, _ in edges}))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads the JUnit reports of ctest, Surefire and vitest, and prints a part's slowest and skipped tests.
+"""Reads the JUnit reports of ctest, Surefire and vitest, and prints the slowest tests and those that were skipped.
 
   make/results.py REPORT…     files or folders
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the documentation site without building it: links must be rewritten to their targets on the site, and missing terms must be
-found."""
+"""Tests the documentation site without building it: links must be rewritten to their targets on the site, and glossary terms that no
+other page contains must be found."""
 
 import importlib.machinery
 import importlib.util

@@ -18,19 +18,19 @@ using std::chrono::seconds;
 
 constexpr milliseconds kMinPoll{100};
 constexpr milliseconds kBetweenAttempts{500};
-// Control planes with this protocol exchange statuses and plans as messages (schema/agent.proto), not as JSON.
+// The agent's protocol version: statuses and plans are messages (schema/agent.proto), not JSON as in version 0.
 constexpr uint32_t kProtocol = 1;
-// The lease's duration until a control plane specifies one.
+// Time within which a control plane must send its welcome, which specifies the lease's duration.
 constexpr seconds kInitialLease{5};
-// Time without a lease after which the agent reports that; until then, control planes may still be starting.
+// Time after which the agent reports that it has no lease; until then, control planes may still be starting.
 constexpr seconds kTimeout{10};
 constexpr milliseconds kMaxMonitorPause{10'000};
-// A monitor that ran for longer than this did not fail because of its start options.
+// A monitor that ran for longer than this is restarted without a pause.
 constexpr seconds kHealthy{30};
-// Maximum time that queries may take to flush when the agent ends.
+// Time for which an agent that is ending waits until its queries have ended.
 constexpr seconds kMaxShutdown{15};
 
-// Adds the monitor's interfaces (or its device without parameters) and its switch taps.
+// Adds the monitor's interfaces (or its device, without parameters), its switch taps, and how it timestamps packets.
 void add_input(const InputConfig& input, v1::AgentHello* hello) {
   std::string names;
   for (const Tap& tap : taps_of(input)) {
@@ -60,7 +60,7 @@ Agent::Agent(const AgentConfig& config, LeaseAccess access, std::vector<std::str
 
 Status Agent::run() {
   reporter_->ready();
-  // The interface may still appear; until then, the monitor fails for any query that is placed here.
+  // An interface may appear later. Until then, the monitor can't start, so queries fail on this host.
   for (const Tap& tap : taps_of(input_of(config_))) {
     if (config_.vdev.empty() && if_nametoindex(tap.source.c_str()) == 0)
       reporter_->warning("there is no interface '" + tap.source + "' on this host; queries need it");
@@ -219,7 +219,7 @@ void Agent::read_monitor(Time now) {
   const bool lives = monitor_->read(&events);
   for (const v1::MonitorStatus& event : events) {
     assignments_.on_monitor_event(event);
-    // If there is no room for an event, a gap in the numbers reveals the loss.
+    // If there is no room for events, a gap in their numbers reveals the loss.
     if (event.has_events()) events_.add(event.events());
     if (event.has_error()) monitor_failure_ = event.error();
     if (!event.has_ready()) continue;

@@ -24,7 +24,7 @@ class Agent {
   Agent(const AgentConfig& config, LeaseAccess access, std::vector<std::string> parsers, Reporter* reporter,
         const std::atomic<bool>* stop);
 
-  // Runs until `stop` is set and all queries have ended.
+  // Runs until `stop` is set. Then ends all queries, and returns once they have ended, or after 15 s.
   Status run();
 
  private:
@@ -59,8 +59,7 @@ class Agent {
   uint64_t lease_count_ = 0;
   size_t server_ = 0;
   bool welcomed_ = false;
-  // The time since which no control plane has accepted this host, each control plane's latest reason, and whether this
-  // was reported.
+  // While there is no lease: when that began, each control plane's latest reason, and whether this was reported.
   Time without_lease_since_;
   std::map<std::string, std::string> not_taken_;
   bool reported_no_lease_ = false;
@@ -75,7 +74,7 @@ class Agent {
   std::unique_ptr<MonitorChild> monitor_;
   // True while the monitor accepts commands and has not been asked to end.
   bool monitor_ready_ = false;
-  // True once the monitor has accepted commands.
+  // True if the current monitor has reported that it accepts commands.
   bool monitor_was_ready_ = false;
   // The error that the monitor reported, if any.
   v1::MonitorStatus::Failure monitor_failure_;

@@ -47,11 +47,11 @@ InputConfig input_of(const AgentConfig& config);
 // Validates the constraints that involve several keys.
 Status validate(const AgentConfig& config);
 
-// Fails if the monitor may not connect to the brokers that a control plane named.
+// Fails if the settings forbid unencrypted connections to these brokers, which a control plane named.
 Status check_brokers(const AgentConfig& config, const std::string& brokers);
 
-// Returns the monitor's command line, for the brokers that a control plane named. The child's first secret is the
-// deployment's hash keys; its second one is its broker login, if it has one.
+// Returns the monitor's command line, for the brokers that a control plane named. The child's first secret must contain
+// the deployment's hash keys, and its second one, if `logs_in`, the broker login.
 std::vector<std::string> monitor_command(const AgentConfig& config, const std::string& brokers, bool logs_in);
 
 }  // namespace tapline

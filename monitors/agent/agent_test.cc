@@ -75,7 +75,7 @@ TEST(AgentTest, ReportsAMissingInterface) {
   EXPECT_NE(output_pipe.find(kMissing), std::string::npos) << output_pipe;
 }
 
-// A minimal control plane for the test: assigns one query and records the agent's messages.
+// A minimal control plane, which assigns one query and records the agent's statuses.
 class ControlPlane final : public v1::Registry::Service {
  public:
   explicit ControlPlane(uint32_t protocol) : protocol_(protocol) {
@@ -133,7 +133,7 @@ class ControlPlane final : public v1::Registry::Service {
   std::deque<v1::MonitorStatus> statuses_;
 };
 
-// Script lines that stand in for the monitor: they write the bytes of the events `ready`, `query_added` and
+// Lines of a script that stands in for the monitor. They write the bytes of the events `ready`, `query_added` and
 // `query_ended` for the query q. dd reads one command.
 constexpr char kReady[] = "printf '\\032\\000' >&0\n";
 constexpr char kTakeCommand[] = "dd bs=200000 count=1 of=/dev/null 2>/dev/null\n";

@@ -83,7 +83,8 @@ v1::MonitorStatus for_protocol(uint32_t protocol, v1::MonitorStatus status) {
   return status;
 }
 
-// Collects names first, since an action on one query may remove another one that has ended.
+// Returns the names of the queries in a wanted state, and not their places, since an action on one query may remove
+// another one that has ended.
 template <typename Predicate>
 std::vector<std::string> Assignments::in(Predicate wanted) const {
   std::vector<std::string> names;
@@ -122,7 +123,7 @@ void Assignments::assign(const v1::AssignCommand& command) {
     place.next_epoch = command.epoch();
     request_end(query, &place, true);
   } else if (place.state == State::kRunning) {
-    // The query has been reported already, but possibly to a previous control plane.
+    // query_added has been reported already, but possibly to a previous control plane.
     report(added_event(query), place.epoch);
   } else if (place.state == State::kEnded) {
     report(place.end, place.epoch);
@@ -184,8 +185,8 @@ void Assignments::resend_triggers() {
   }
 }
 
-// Passes the routes to the monitor, which validates and confirms them. If there is no monitor, no process uses earlier
-// routes.
+// Passes the routes to the monitor, which validates and confirms them. Without a monitor, no process uses earlier
+// routes, so the agent confirms the new ones.
 void Assignments::change_routes(const v1::RoutesCommand& command) {
   if (!routes_.add(command)) return;
   if (monitor_ready_) {

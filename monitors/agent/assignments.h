@@ -46,7 +46,7 @@ class Assignments {
   // Handles an event from the monitor.
   void on_monitor_event(const v1::MonitorStatus& event);
 
-  // Drops the routes. Must be called when there is no lease: route changes are then missed, and the monitor must not
+  // Drops the routes. Must be called when the lease is lost: route changes are then missed, and the monitor must not
   // infer ports from old routes.
   void forget_routes();
 

@@ -25,7 +25,7 @@ v1::MonitorStatus answer(uint64_t version) {
 }
 
 struct AssignmentsRoutesTest : testing::Test {
-  // Returns the versions in the commands to the monitor.
+  // Returns the versions of the routes sent to the monitor since the last call.
   std::vector<uint64_t> to_monitor() {
     std::vector<uint64_t> versions;
     for (const v1::MonitorCommand& command : assignments.outbox().monitor) {
@@ -34,7 +34,7 @@ struct AssignmentsRoutesTest : testing::Test {
     assignments.outbox().monitor.clear();
     return versions;
   }
-  // Returns the versions that were confirmed to the control plane.
+  // Returns the versions confirmed to the control plane since the last call.
   std::vector<uint64_t> confirmed() {
     std::vector<uint64_t> versions;
     for (const v1::MonitorStatus& status : assignments.outbox().control_plane) {

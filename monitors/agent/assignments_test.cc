@@ -97,7 +97,7 @@ struct AssignmentsTest : testing::Test {
     assignments.outbox().control_plane.clear();
     return lines;
   }
-  // Brings a query to kRunning, with an empty outbox.
+  // Brings a query to kRunning, and empties the outbox.
   void running(const std::string& query, uint32_t epoch = 1) {
     assignments.monitor_ready();
     assignments.execute(assignment(query, epoch));
@@ -272,7 +272,7 @@ TEST_F(AssignmentsTest, AControlPlaneOfThePreviousVersionSendsPlansAsJson) {
   EXPECT_EQ(for_protocol(1, added("q")).query_added().query(), "q");
 }
 
-// Tests the bytes that the previous version's control plane wrote and read.
+// Checks messages against bytes that a control plane of the previous version writes and reads.
 TEST_F(AssignmentsTest, FieldsOfThePreviousVersionKeepTheirNumbers) {
   v1::AssignCommand command;
   ASSERT_TRUE(command.ParseFromString(std::string("\x0a\x02{}\x12\x01q\x18\x07", 9)));

@@ -50,7 +50,7 @@ struct AssignmentsTriggersTest : testing::Test {
     assignments.outbox() = {};
   }
 
-  // Returns the triggers commands to the monitor, and expects each one to fit into a message.
+  // Returns the trigger commands sent to the monitor since the last call. Expects each one to fit into a message.
   std::vector<v1::TriggersCommand> to_monitor() {
     std::vector<v1::TriggersCommand> commands;
     for (const v1::MonitorCommand& command : assignments.outbox().monitor) {

@@ -22,7 +22,7 @@ bool EventOutbox::add(v1::EventBatch batch) {
   const bool fits = batch.count() == 0 || bytes_ + batch.ByteSizeLong() <= kMaxBytes;
   if (!fits) remove_events(&batch);
   Stream& stream = streams_[batch.query()];
-  // The last of several batches without events contains the numbers of all of them.
+  // A batch without events is not needed once the next one arrives, whose first number shows the same gap.
   if (stream.sent < stream.batches.size() && is_superseded(stream.batches.back().batch, batch)) {
     bytes_ -= stream.batches.back().bytes;
     stream.batches.pop_back();

@@ -1,8 +1,8 @@
 // The events that a control plane has not acknowledged, by query.
 //
 // Sends each event once per lease: a control plane that takes over receives those that its predecessor did not
-// acknowledge, and recognizes duplicates by their numbers. Only a window of events is in flight at a time, which bounds
-// the memory per agent in a control plane whose log is slow. The outbox's own memory is bounded, too: if there is no
+// acknowledge, and recognises duplicates by their numbers. Only a window of events is in flight at a time, so that an
+// agent uses little memory in a control plane whose log is slow. The outbox's memory is bounded, too: if there is no
 // room for a batch, only its numbers are kept, which show how many events are missing.
 #pragma once
 

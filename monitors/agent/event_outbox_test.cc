@@ -18,7 +18,7 @@ v1::EventBatch batch_of(const std::string& query, uint64_t incarnation, uint64_t
   return batch;
 }
 
-// Returns the batches sent, each as "query first".
+// Sends up to `at_most` batches. Returns them, each as its query and the number of its first event.
 std::vector<std::string> sent_of(EventOutbox* outbox, size_t at_most = SIZE_MAX) {
   std::vector<std::string> sent;
   outbox->send([&](const v1::EventBatch& batch) {

@@ -1,4 +1,5 @@
-// Events for the agent's loop, from any thread. The loop polls `fd`, which is readable while there are events.
+// A queue of events for the agent's loop, from any thread. The loop polls `fd`, which becomes readable when an event is
+// pushed, and stays so until pop() returns nullopt.
 #pragma once
 
 #include <sys/eventfd.h>

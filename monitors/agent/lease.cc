@@ -57,7 +57,7 @@ void Lease::finish() {
 
 void Lease::run() {
   grpc::ChannelArguments arguments;
-  // An adaptive window would cost a ping for most messages.
+  // Disables the adaptive flow-control window, which would cost a ping for most messages.
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   const auto stub = v1::Registry::NewStub(grpc::CreateCustomChannel(server_, credentials_, arguments));
   // Waits until the connection is established or has failed.

@@ -34,25 +34,25 @@ struct LeaseEvent {
 
 class Lease {
  public:
-  // Maximum number of unsent messages. If the control plane does not read, so that more messages wait, the stream is
-  // broken.
+  // Maximum number of unsent messages. If the control plane reads so slowly that more would wait, the stream is
+  // cancelled.
   static constexpr size_t kMaxUnsent = 4096;
   // Number of unsent messages at which try_send() rejects events.
   static constexpr size_t kMaxUnsentEvents = 64;
 
   Lease(uint64_t id, const std::string& server, const LeaseAccess& access, const v1::AgentHello& hello,
         Inbox<LeaseEvent>* inbox);
-  // Breaks the stream if it is not broken yet.
+  // Cancels the stream, and waits for the threads.
   ~Lease();
 
   uint64_t id() const { return id_; }
   const std::string& server() const { return server_; }
   void send(v1::AgentMessage message);
   void send(v1::MonitorStatus status);
-  // Queues the events. Returns false, and does nothing, while more important messages wait or the control plane can't
-  // keep up.
+  // Queues the events. Returns false, and does nothing, while kMaxUnsentEvents messages are waiting, since other
+  // messages are more important.
   bool try_send(const v1::EventBatch& events);
-  // Sends the queued messages, then ends the stream.
+  // Ends the stream once the queued messages have been sent, without waiting for that.
   void finish();
 
  private:

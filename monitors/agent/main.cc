@@ -70,7 +70,7 @@ Status act(const std::string& action, AgentConfig* config, Reporter* reporter) {
 }
 
 int main(int argc, char** argv) {
-  // The files that the agent or its monitor writes contain other users' packets.
+  // Hides the files that the agent or its monitor writes from other users, since they may contain anyone's packets.
   umask(S_IRWXG | S_IRWXO);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   AgentConfig config;

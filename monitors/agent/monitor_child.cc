@@ -17,7 +17,7 @@ extern char** environ;
 namespace tapline {
 namespace {
 
-// The first descriptor of the child's secrets.
+// The descriptor of the child's first secret; the others follow it.
 constexpr int kFirstSecret = 3;
 
 // A descriptor that is closed at the end of its scope.
@@ -31,8 +31,8 @@ struct Descriptor {
   }
 };
 
-// Keeps the secret in memory and not in a pipe, since the monitor may open it more than once. The descriptor's number
-// is at least `min`, so that it can't be the number intended for another secret.
+// Keeps the secret in an anonymous file and not in a pipe, since the monitor may open it more than once. The file's
+// descriptor is at least `min`, so that it can't be the number intended for another secret.
 bool hold_secret(const std::string& secret, int min, Descriptor* file) {
   Descriptor descriptor;
   descriptor.number = memfd_create("secret", MFD_CLOEXEC);
@@ -61,7 +61,7 @@ Status MonitorChild::start(const std::vector<std::string>& command, const std::v
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, peer.number, STDIN_FILENO);
-  // This comes last: the numbers may belong to the descriptors above, which are no longer needed.
+  // The secrets come last: their numbers may belong to the peer's descriptor, which the child no longer needs.
   for (size_t i = 0; i < files.size(); ++i) {
     posix_spawn_file_actions_adddup2(&actions, files[i].number, kFirstSecret + static_cast<int>(i));
   }
@@ -120,7 +120,7 @@ void MonitorChild::stop() {
 
 std::string MonitorChild::reap() {
   int status = 0;
-  // The monitor's output has ended, so the monitor has died or is unusable.
+  // The monitor's output has ended, so the monitor has died or is unusable. It gets a second to exit.
   for (int waited = 0; waited < 200 && waitpid(process_, &status, WNOHANG) == 0; waited++) {
     if (waited == 100) ::kill(process_, SIGKILL);
     usleep(10'000);

@@ -40,7 +40,7 @@ class MonitorChild {
   bool read(std::vector<v1::MonitorStatus>* events);
   // Asks the monitor to flush and end.
   void stop();
-  // Waits until a monitor whose output has ended exits, and returns the cause.
+  // Waits for the exit of a monitor whose output has ended, and returns the cause. Kills the monitor after a second.
   std::string reap();
 
  private:

@@ -54,7 +54,7 @@ class MonitorChildTest : public ::testing::Test {
     return child;
   }
 
-  // Returns all events until the monitor's end, and the reason for the end.
+  // Returns all events until the monitor ends. Expects the cause `end`.
   static std::vector<v1::MonitorStatus> events_until(MonitorChild* child, const std::string& end) {
     std::vector<v1::MonitorStatus> events;
     pollfd status = {child->fd(), POLLIN, 0};
@@ -63,7 +63,7 @@ class MonitorChildTest : public ::testing::Test {
     return events;
   }
 
-  // Returns the lines that the stand-in wrote.
+  // Runs the stand-in. Returns the lines that it wrote.
   std::vector<std::string> lines_of_log() {
     const auto events = events_until(start().get(), "the monitor ended with exit code 0");
     EXPECT_EQ(events.size(), 1u);
@@ -90,7 +90,7 @@ TEST_F(MonitorChildTest, SecretsAreInFilesAndNotOnTheCommandLine) {
   EXPECT_EQ(lines[1], secrets());
 }
 
-// The agent may have any free descriptors, for example after it has lost a lease or with many open files.
+// The agent's lowest free descriptor can be any number, for example after it has lost a lease or with many open files.
 TEST_F(MonitorChildTest, WorksWithAnyFreeDescriptors) {
   std::vector<int> descriptors;
   for (int i = 0; i < 4; ++i) {

@@ -14,12 +14,13 @@ namespace tapline {
 // Not thread-safe.
 class TriggerSet {
  public:
-  // Maximum size of the triggers in a command, which leaves room for the rest of the message.
+  // A command gets no more triggers once they have this size. The last one and the other fields still fit the message.
   static constexpr size_t kMaxPartBytes = 128 << 10;
 
   // Version of the set; 0: the triggers in the plan.
   uint64_t version() const { return version_; }
-  // Applies a command. If the command does not fit the set, the error states why, and the set stays unchanged.
+  // Applies a command. Fails, and leaves the set unchanged, if the command changes a version other than the current
+  // one.
   Status change(const v1::TriggersCommand& command);
   // Returns the commands that give a monitor the whole set, or none for version 0.
   std::vector<v1::TriggersCommand> commands(const std::string& query) const;

@@ -11,8 +11,8 @@ import java.util.jar.JarOutputStream;
 import java.util.stream.Stream;
 
 /**
- * A Flink session cluster like a deployed one: a job manager and a task manager in separate
- * processes, with all libraries on their class path except the job's jar, which is uploaded.
+ * A Flink session cluster like a deployed one: a job manager and a task manager run in separate
+ * processes. Their class path has all libraries, but not the job, whose jar is uploaded.
  */
 public final class SessionCluster implements AutoCloseable {
   private static final int SLOTS = 2;
@@ -92,7 +92,7 @@ public final class SessionCluster implements AutoCloseable {
         });
   }
 
-  /** Returns a jar with only the classes and resources of this module. */
+  /** Writes job.jar, which contains only this module's classes and resources. Returns its path. */
   public static Path jobJar(Path directory) throws Exception {
     Path classes =
         Path.of(

@@ -20,7 +20,7 @@ import org.apache.kafka.common.quota.ClientQuotaEntity;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
-/** A client with which tests send requests to a broker. */
+/** A Kafka client for tests, which manages topics and quotas, and sends and reads records. */
 public final class TopicClient implements AutoCloseable {
   private final String brokers;
   private final Admin admin;
@@ -69,7 +69,7 @@ public final class TopicClient implements AutoCloseable {
         .get();
   }
 
-  /** Limits the consumers with a client ID to this number of bytes per second. */
+  /** Limits the total rate of all consumers with this client ID. */
   public void limitConsumer(String clientId, long bytesPerSecond) throws Exception {
     var entity = new ClientQuotaEntity(Map.of(ClientQuotaEntity.CLIENT_ID, clientId));
     var rate = new ClientQuotaAlteration.Op("consumer_byte_rate", (double) bytesPerSecond);
@@ -84,7 +84,7 @@ public final class TopicClient implements AutoCloseable {
     producer.send(new ProducerRecord<>(topic, partition, null, value)).get();
   }
 
-  /** Returns {@code count} values of partition 0 of a topic, once they have arrived. */
+  /** Waits until partition 0 of a topic has {@code count} records or more. Returns their values. */
   public List<String> read(String topic, int count) throws Exception {
     List<String> values = new ArrayList<>();
     var deserializer = new StringDeserializer();

@@ -3,7 +3,7 @@ package io.tapline.flink.support;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** One tuple, as the reference evaluator reads it and as the batch writer encodes it. */
+/** A tuple, both for the reference evaluator and for encoding in batches. */
 public record Tuple(String parser, long timeNs, long flow, Map<String, Object> fields) {
 
   public static Tuple http(long timeNs, long flow, String url, long responseTimeNs) {
@@ -13,7 +13,10 @@ public record Tuple(String parser, long timeNs, long flow, Map<String, Object> f
     return new Tuple("http_get", timeNs, flow, fields);
   }
 
-  /** Returns a tuple that may lack its request, its response or its response time (null). */
+  /**
+   * Returns the tuple of a transaction that may lack its request or its response. {@code url} and
+   * {@code responseTimeNs} may be null.
+   */
   public static Tuple http(
       long timeNs, long flow, String url, Long responseTimeNs, String partial, boolean unanswered) {
     Map<String, Object> fields = new LinkedHashMap<>();
@@ -31,7 +34,7 @@ public record Tuple(String parser, long timeNs, long flow, Map<String, Object> f
     return new Tuple("tcp_conn_time", timeNs, flow, fields);
   }
 
-  /** Returns the address of a flow's server. */
+  /** Returns the server's address, which depends only on the flow. */
   public String destination() {
     return "10.0.1." + (flow % 3);
   }
@@ -40,7 +43,7 @@ public record Tuple(String parser, long timeNs, long flow, Map<String, Object> f
     return (int) (1024 + flow % 60_000);
   }
 
-  /** Returns the value of any column that can be in a key. */
+  /** Returns the value of a column that can be part of a key. */
   public Object field(String name) {
     return switch (name) {
       case "dst_ip" -> destination();

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Memory and file usage of a deployment's servers. */
+/** Resource usage of a deployment's servers: memory, threads, classes, topics, keys and files. */
 public final class Usage {
   private static final String METASPACE = "Status.JVM.Memory.Metaspace.Used";
   private static final String THREADS = "Status.JVM.Threads.Count";
@@ -20,7 +20,7 @@ public final class Usage {
 
   private Usage() {}
 
-  /** Returns usage figures by name; sizes are in KiB. */
+  /** Collects Flink's garbage. Then returns usage figures by name; sizes are in KiB. */
   public static Map<String, Long> of(Deployment deployment, Path directory) throws Exception {
     Map<String, Long> usage = new LinkedHashMap<>();
     deployment.cluster.collectGarbage();
@@ -40,7 +40,7 @@ public final class Usage {
   private static void add(Map<String, Long> usage, String who, FlinkRest rest, String path)
       throws Exception {
     Map<String, Long> values = new LinkedHashMap<>();
-    // Flink omits the metrics of a process that has not responded for ten seconds.
+    // If a process does not respond, Flink omits its metrics until it asks again after ten seconds.
     Deadline.await(
         "figures of the " + who,
         () -> {
@@ -71,8 +71,8 @@ public final class Usage {
 
   /**
    * Returns the figures whose minimum in the last fifth of the samples exceeds their minimum in the
-   * second fifth by more than a tenth. Single samples are unreliable: Flink's thread counts are up
-   * to ten seconds old, and a job may have been running then.
+   * second fifth by more than a tenth plus 2. Single samples are unreliable: Flink's thread counts
+   * are up to ten seconds old, and a job may have been running then.
    */
   public static List<String> grown(List<Map<String, Long>> samples) {
     int fifth = samples.size() / 5;

@@ -9,7 +9,8 @@ import java.util.Random;
 import java.util.Set;
 
 /**
- * Seeded random traffic of several monitors: connections with requests, as tuples and as batches.
+ * Seeded random traffic, as several monitors see it: connections with requests, both as tuples and
+ * as batches.
  */
 public final class Workload {
   private static final long BASE_NS = 1_795_204_788_000_000_000L;
@@ -26,7 +27,8 @@ public final class Workload {
   public final List<Long> endsNs = new ArrayList<>();
 
   /**
-   * Time since which all monitors have watched; {@link Long#MIN_VALUE} if batches do not state it.
+   * The latest time at which a monitor began to watch; {@link Long#MIN_VALUE} if batches do not
+   * state these times.
    */
   public long watchedSinceNs = Long.MIN_VALUE;
 
@@ -48,9 +50,10 @@ public final class Workload {
   /**
    * Generates the traffic.
    *
-   * @param lateChance one in this many intervals is followed by a late batch; 0 for no late batches
-   * @param hasStartTime whether batches state when their monitor began to watch, which is a time in
-   *     the first half
+   * @param lateChance on average, one in this many intervals is followed by a late batch; 0 for no
+   *     late batches
+   * @param hasStartTime whether batches state when their monitor began to watch, a random time in
+   *     the first half of the traffic
    */
   public Workload(
       String query,
@@ -101,8 +104,9 @@ public final class Workload {
   }
 
   /**
-   * Returns, per interval, one batch of each parser in random order, sometimes with a heartbeat,
-   * and some batches twice.
+   * Returns a monitor's records. For each interval of up to 60 tuples, there is a batch of each
+   * parser, in random order, and sometimes an empty batch as a heartbeat, or a late batch. Some
+   * records are repeated. The last record ends the stream.
    */
   private List<byte[]> batches(
       MonitorStream stream, List<Tuple> tuples, long endNs, Random random) {
@@ -138,7 +142,10 @@ public final class Workload {
     return records;
   }
 
-  /** Returns requests on connections without other tuples, half an hour too late. */
+  /**
+   * Returns requests from half an hour before the traffic, each on a connection without other
+   * tuples.
+   */
   private List<Tuple> late(Random random) {
     List<Tuple> late = new ArrayList<>();
     for (int i = 1 + random.nextInt(5); i > 0; i--) {

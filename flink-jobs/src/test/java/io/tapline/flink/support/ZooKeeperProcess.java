@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** A ZooKeeper server whose sessions are short enough for a test. */
+/** A ZooKeeper server with session timeouts that are short enough for tests. */
 public final class ZooKeeperProcess implements AutoCloseable {
   private final int port = FreePort.choose();
   private final ServerProcess process;
