@@ -27,7 +27,7 @@ constexpr seconds kTimeout{10};
 constexpr milliseconds kMaxMonitorPause{10'000};
 // A monitor that ran for longer than this is restarted without a pause.
 constexpr seconds kHealthy{30};
-// Time for which an agent that is ending waits until its queries have ended.
+// Maximum time that an ending agent waits for its queries to end.
 constexpr seconds kMaxShutdown{15};
 
 // Adds the monitor's interfaces (or its device, without parameters), its switch taps, and how it timestamps packets.

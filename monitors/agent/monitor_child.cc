@@ -61,7 +61,7 @@ Status MonitorChild::start(const std::vector<std::string>& command, const std::v
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, peer.number, STDIN_FILENO);
-  // The secrets come last: their numbers may belong to the peer's descriptor, which the child no longer needs.
+  // The secrets come last: their numbers may belong to the socket's descriptors, which the child no longer needs.
   for (size_t i = 0; i < files.size(); ++i) {
     posix_spawn_file_actions_adddup2(&actions, files[i].number, kFirstSecret + static_cast<int>(i));
   }

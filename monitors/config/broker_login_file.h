@@ -14,7 +14,7 @@ struct BrokerLogin {
   bool operator==(const BrokerLogin&) const = default;
 };
 
-// Reads the file; if the path is empty, there is no login. Errors never quote the file's content.
+// Reads the file; does nothing if the path is empty. Errors never quote the file's content.
 Status read_broker_login(const std::string& path, BrokerLogin* login);
 
 }  // namespace tapline

@@ -17,8 +17,7 @@ namespace tapline {
 struct MonitorConfig : InputConfig {
   bool busy = false;
   std::string duplicates = "keep";
-  // With several taps, packets are remembered for this time, and at most this many of them, so that each is counted
-  // once.
+  // With several taps: how long, and how many, packets are remembered, so that each is counted once.
   uint32_t view_horizon_ms = 1000;
   uint32_t view_packets = 1 << 20;
   uint32_t lanes = 1;
@@ -29,14 +28,14 @@ struct MonitorConfig : InputConfig {
   std::vector<std::string> parser;
   std::vector<std::string> plan;
   bool control = false;
-  // True if switches mark this monitor's copies from the queues that queries name.
+  // True if switches send this monitor copies that are marked with the queue at which they were made (AT).
   bool marked_copies = false;
-  // The file with the routes of the switches that taps name.
+  // The file with the routes of the taps' switches.
   std::string routes;
   std::vector<std::string> plugin;
   std::string monitor_id = "local-0";
   std::string hash_key_file;
-  // The keys that were read from the file.
+  // The keys in hash_key_file, once it has been read.
   HashKeys hash_keys;
 
   // Output.
@@ -46,7 +45,7 @@ struct MonitorConfig : InputConfig {
   std::string broker_certificate;
   std::string broker_key;
   std::string broker_login_file;
-  // The login that was read from the file.
+  // The login in broker_login_file, once it has been read.
   BrokerLogin broker_login;
   std::vector<std::string> clear;
   std::string compression = "lz4";
@@ -75,7 +74,7 @@ struct MonitorConfig : InputConfig {
 
 ConfigTable table_of(MonitorConfig* config);
 
-// Validates the constraints that involve several keys: one input, something to do, and a broker for Kafka output.
+// Validates the constraints that involve several keys, for example that Kafka output has brokers.
 Status validate(const MonitorConfig& config);
 
 }  // namespace tapline

@@ -53,7 +53,8 @@ void ControlChannel::run() {
 
 int64_t ControlChannel::next_look_ns() const { return looked_at_ns_ + (looks_often_ ? kLookOftenNs : kLookEveryNs); }
 
-// Forwards events until a command can be read or the queries have to be checked. Returns true if a command can be read.
+// Forwards a batch of events. If there are none, waits until an event occurs, a command can be read, or the queries
+// must be checked. Returns true if a command can be read.
 bool ControlChannel::wait() {
   pollfd inputs[] = {{reads_ ? reader_.fd() : -1, POLLIN, 0}, {bell_->fd(), POLLIN, 0}};
   const int64_t now_ns = monotonic_ns();

@@ -3,7 +3,7 @@
 //
 //   assign       →  query_added, once every lane takes packets for it; or query_refused
 //   end          →  query_ended, once everything is sent; with `abandon`, without an end of stream
-//   limit        →  limited, if the query is sampled by port, else no event; for SAMPLE auto, as of the next second
+//   limit        →  limited, if the query is sampled by port, else no event; applies from the next second
 //   credit       →  credits, repeated when more is needed
 //   mirrored        (no event)
 //   copies_lost     (no event)
@@ -11,8 +11,8 @@
 //   routes       →  routes, once no lane uses earlier ones, or with the reason for a refusal
 //
 // A query that ends automatically (LIMIT) is reported in the same way. A command that can't be read is refused; other
-// commands and queries are not affected. At the end of the input, the controller is gone: running queries are
-// abandoned, and the monitor ends.
+// commands and queries are not affected. The end of the input means that the controller has disconnected: running
+// queries are abandoned, and the monitor ends.
 #pragma once
 
 #include <atomic>
@@ -27,15 +27,15 @@
 
 namespace tapline {
 
-// Executes the commands. Called on the channel's thread.
+// Executes the commands. The channel calls all functions on its thread.
 class QueryControl {
  public:
   virtual ~QueryControl() = default;
   virtual Status add_query(const v1::Plan& plan) = 0;
   virtual Status end_query(const std::string& name) = 0;
-  // Ends the query here; its stream continues elsewhere.
+  // Ends the query without an end of stream, since another monitor may continue the stream.
   virtual Status abandon_query(const std::string& name) = 0;
-  // Abandons all running queries before the monitor ends.
+  // Marks all running queries as abandoned; they end with the monitor.
   virtual void abandon_all() = 0;
   // Limits the query to the share of its flows that the pipeline can sustain, above 0 and at most 1. A missing query is
   // not an error: it may just have ended.
@@ -44,15 +44,15 @@ class QueryControl {
   virtual Status credit_query(const std::string& name, uint64_t packets, uint64_t version) = 0;
   // Records that switches now copy all of the query's packets. A missing query is not an error.
   virtual Status confirm_copies(const std::string& name) = 0;
-  // Records how many of the link's packets were lost in transit since the process began. Ignores reports about other
-  // incarnations.
+  // Records how many of the packets that switches have copied to this host since the monitor began never arrived.
+  // Ignores reports about other incarnations.
   virtual Status lose_copies(uint64_t incarnation, uint64_t packets) = 0;
   // Changes the triggers of a query, and reports when they take effect or why they are refused.
   virtual void change_triggers(const v1::TriggersCommand& command) = 0;
   // Replaces the switch routes, and reports the version in force or why it is refused.
   virtual void change_routes(const v1::RoutesCommand& command) = 0;
-  // Called at least every tenth of a second. Reports queries that have ended and triggers that have taken effect.
-  // Returns true if it should be called again within milliseconds.
+  // Called at least every tenth of a second. Reports queries that have ended, triggers that have taken effect, and
+  // credits. Returns true if it should be called again within milliseconds.
   virtual bool look() = 0;
   // Forwards waiting events. Returns true if there may be more.
   virtual bool forward_events() = 0;
@@ -61,7 +61,7 @@ class QueryControl {
 class ControlChannel {
  public:
   // Reads commands from `fd`, which the caller still owns. All arguments must outlive the channel. Sets `stop` at the
-  // end of the input. `bell` rings when events wait to be forwarded.
+  // end of the input. `bell` must be rung when there are events to forward.
   ControlChannel(int fd, EventBell* bell, QueryControl* control, MessageReporter* reporter, std::atomic<bool>* stop);
   // Ends the thread. Unread commands are ignored.
   ~ControlChannel();

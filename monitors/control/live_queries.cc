@@ -84,18 +84,18 @@ Status LiveQueries::prepare(uint32_t place) {
   return {};
 }
 
-// Returns true if the lane has executed the command, and false if the lane has finished.
+// Sends the command to the lane, and waits. Returns true if it was executed, and false if the lane finished before.
 bool LiveQueries::push(Lane* lane, std::unique_ptr<LaneCommand> command) {
   LaneCommand* posted = command.release();
   lane->inbox().post(posted);
   while (!posted->answered() && !lane->progress().over.load(std::memory_order_acquire)) usleep(kResponsePauseUs);
-  // A lane that is ending may still read the command, so it is not freed.
+  // A lane that is ending may still read the command, so the command is not freed.
   if (!posted->answered()) return false;
   delete posted;
   return true;
 }
 
-// Returns true if every lane has executed the command.
+// Sends a command to every lane, and waits. Returns true if all lanes have executed it.
 bool LiveQueries::send(LaneCommand::Kind kind, uint32_t place, double rate) {
   bool all = true;
   for (const auto& lane : lanes_) all &= push(lane.get(), std::make_unique<LaneCommand>(kind, place, rate));
@@ -149,8 +149,8 @@ Status LiveQueries::credit_query(const std::string& name, uint64_t packets, uint
   if (slot < 0) return {};
   const auto place = static_cast<uint32_t>(slot);
   if (!queries_->specs[place].limit_leased) return Status::invalid("query '" + name + "' has no leased limit");
-  // The page is written first if the grant grows, and last if it shrinks: a process that takes over must never have
-  // more than was granted.
+  // The page is written first if the grant grows, and last if it shrinks: the grant of a process that takes over must
+  // include all packets that this process may have taken.
   if (page_ != nullptr) page_->granted[place] = std::max(packets, credits_->granted(place));
   credits_->grant(place, packets);
   if (page_ != nullptr) page_->granted[place] = credits_->granted(place);
@@ -201,7 +201,7 @@ void LiveQueries::change_routes(const v1::RoutesCommand& command) {
   if (auto answer = routes_.change(command, wall_ns())) reporter_->routes(*std::move(answer));
 }
 
-// Returns true if a change of the query's triggers waits for lanes.
+// Reports changes of the query's triggers. Returns true if one has neither taken effect nor been refused.
 bool LiveQueries::look_at_triggers(uint32_t place) {
   if (!triggers_[place]) return false;
   if (auto report = triggers_[place]->look()) reporter_->triggers(*std::move(report));

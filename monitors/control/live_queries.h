@@ -25,9 +25,9 @@ namespace tapline {
 
 class LiveQueries final : public QueryControl {
  public:
-  // All arguments must outlive this object. The lanes are running, with the queries in the `taken` slots.
-  // `polled_times` is true if the lanes' sources timestamp packets when they poll them. If `page` is not null, plans
-  // are recorded there for a process that takes over from this one.
+  // All arguments must outlive this object. The lanes must be running the queries in the `taken` slots. `polled_times`
+  // is true if the lanes' sources timestamp packets when they poll them. If `page` is not null, plans, grants and
+  // limits are recorded there for a process that takes over from this one.
   LiveQueries(std::string monitor_id, uint64_t incarnation, const ThreadLayout& layout, MonitorTaps* taps,
               Queries* queries, PacketCredits* credits, std::span<const std::unique_ptr<Lane>> lanes,
               std::span<const std::unique_ptr<ParserUnit>> units, bool polled_times, MonitorPage* page,

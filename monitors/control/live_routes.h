@@ -13,7 +13,7 @@ namespace tapline {
 // Not thread-safe.
 class LiveRoutes {
  public:
-  // `feed` must outlive this object, and no other component publishes to it.
+  // `feed` must outlive this object, and no other component may publish to it.
   explicit LiveRoutes(RouteFeed* feed) : feed_(feed) {}
 
   // Executes a command that arrived at this time (wall clock). Returns a result once a version is complete: either the

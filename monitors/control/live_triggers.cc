@@ -117,7 +117,7 @@ std::optional<Report> LiveTriggers::look() {
   return std::nullopt;
 }
 
-// Checks whether preparation has ended. If the version is refused, so are later ones that are based on it.
+// Checks whether preparation has ended. If it failed, drops that version and all later ones, and refuses the latest.
 std::optional<Report> LiveTriggers::finish_preparing() {
   if (preparing_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return std::nullopt;
   const std::string error = preparing_.get();

@@ -44,7 +44,7 @@ void MessageReporter::send(const v1::MonitorStatus& event) {
   const std::lock_guard lock(mutex_);
   socket_->flush();
   if (is_replaced_by_the_next(event) && socket_->has_unsent()) return;
-  // Waits until there is room for more than this report; otherwise the next event would be lost, too.
+  // Reports the gap only once there is room for more than that; otherwise the next event would be lost, too.
   if (lost_ > 0 && socket_->is_half_empty()) {
     v1::MonitorStatus gap;
     gap.mutable_events_lost()->set_events(lost_);

@@ -3,8 +3,8 @@
 //
 // Reporting to an agent never blocks. While the agent does not read, events wait in a bounded queue. Progress and
 // arrivals are not queued, since the next report replaces them. Events for which there is no room are counted, and
-// reported as `events_lost` once there is room. Safe to call from several threads. After a fork, each process makes its
-// own reporter.
+// reported as `events_lost` once there is room. Safe to call from several threads. After a fork, each process must make
+// its own reporter.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class MessageReporter final : public Reporter {
   // Reports to the agent if `socket` is a message socket, else to standard error in this format. The caller owns the
   // socket.
   MessageReporter(int socket, Format format);
-  // Gives the agent a second to take the queued messages.
+  // Waits until the agent has read the queued messages, or has read nothing for a second.
   ~MessageReporter() override;
 
   void ready() override;
@@ -41,7 +41,7 @@ class MessageReporter final : public Reporter {
   void limited(const std::string& query, double rate);
   void triggers(v1::MonitorStatus::Triggers response);
   void routes(v1::MonitorStatus::Routes answer);
-  // Reports the number of packets, over all queries, that arrived from the start of the process up to `until_ns`.
+  // Reports how many packets, for any query, have arrived from the start of this incarnation to `until_ns`.
   void copies(uint64_t incarnation, uint64_t packets, int64_t until_ns);
   // Reports a query's events (schema/event.proto), to an agent only. Returns false if they are lost because the
   // remaining room is reserved for statuses.
