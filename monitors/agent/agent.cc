@@ -287,7 +287,8 @@ bool Agent::ended(Time now) {
     assignments_.end_all();
     deliver();
   }
-  return !assignments_.needs_monitor() || now >= stop_at_;
+  const bool is_settled = !assignments_.needs_monitor() && assignments_.outbox().control_plane.empty();
+  return is_settled || now >= stop_at_;
 }
 
 }  // namespace tapline

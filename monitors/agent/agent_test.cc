@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -114,6 +115,12 @@ class ControlPlane final : public v1::Registry::Service {
     return grpc::Status::OK;
   }
 
+  // Returns the statuses that have arrived.
+  std::deque<v1::MonitorStatus> rest() {
+    const std::lock_guard lock(mutex_);
+    return std::move(statuses_);
+  }
+
   // Waits for the next status.
   v1::MonitorStatus next() {
     std::unique_lock lock(mutex_);
@@ -146,9 +153,10 @@ class AgentAndMonitorTest : public testing::Test {
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // Runs an agent with this stand-in for the monitor, connected to a control plane, while `body` runs.
+  // Runs an agent with this stand-in for the monitor, connected to a control plane, while `body` runs. Returns the
+  // statuses that `body` did not read.
   template <typename Body>
-  void with(uint32_t protocol, const std::vector<std::string>& script, const Body& body) {
+  std::deque<v1::MonitorStatus> with(uint32_t protocol, const std::vector<std::string>& script, const Body& body) {
     AgentConfig config;
     config.name = "h1";
     config.interface = "lo";
@@ -167,6 +175,7 @@ class AgentAndMonitorTest : public testing::Test {
     body(&control_plane);
     stop = true;
     run.join();
+    return control_plane.rest();
   }
 
   const std::string folder_ = std::filesystem::temp_directory_path() / ("tapline-agent-" + std::to_string(getpid()));
@@ -190,6 +199,12 @@ TEST_F(AgentAndMonitorTest, AMonitorThatIsKilledIsReplacedAndItsQueryContinues) 
     EXPECT_EQ(control_plane->next().monitor_ended().message(), "the monitor was killed by signal 9");
     EXPECT_TRUE(control_plane->next().has_query_added()) << "by the next monitor";
   });
+}
+
+TEST_F(AgentAndMonitorTest, TheLastStatusArrivesBeforeTheAgentEnds) {
+  const auto rest = with(1, {kReady, kTakeCommand, kAdded, kTakeCommand, kEnded, kStay},
+                         [](ControlPlane* control_plane) { EXPECT_TRUE(control_plane->next().has_query_added()); });
+  EXPECT_TRUE(std::ranges::any_of(rest, [](const v1::MonitorStatus& status) { return status.has_query_ended(); }));
 }
 
 TEST_F(AgentAndMonitorTest, RejectsTheQueryWithTheMessageOfAMonitorThatDoesNotStart) {

@@ -1,10 +1,17 @@
 #include "monitors/agent/lease.h"
 
+#include <chrono>
 #include <utility>
 
 #include "packet_io/base/clock.h"
 
 namespace tapline {
+namespace {
+
+constexpr std::chrono::seconds kMaxFinish{2};
+
+}  // namespace
+
 Lease::Lease(uint64_t id, const std::string& server, const LeaseAccess& access, const v1::AgentHello& hello,
              Inbox<LeaseEvent>* inbox)
     : id_(id), server_(server), credentials_(access.credentials), inbox_(inbox) {
@@ -48,11 +55,10 @@ bool Lease::try_send(const v1::EventBatch& events) {
 }
 
 void Lease::finish() {
-  {
-    const std::lock_guard lock(mutex_);
-    finishing_ = true;
-  }
+  std::unique_lock lock(mutex_);
+  finishing_ = true;
   changed_.notify_all();
+  changed_.wait_for(lock, kMaxFinish, [this] { return broken_; });
 }
 
 void Lease::run() {

@@ -52,7 +52,8 @@ class Lease {
   // Queues the events. Returns false, and does nothing, while kMaxUnsentEvents messages are waiting, since other
   // messages are more important.
   bool try_send(const v1::EventBatch& events);
-  // Ends the stream once the queued messages have been sent, without waiting for that.
+  // Sends the queued messages, ends the stream, and waits until the control plane has read all of it, for at most two
+  // seconds.
   void finish();
 
  private:
