@@ -18,7 +18,7 @@ public record AggregateSpec(String name, double share) implements Serializable {
   private static final String COUNT = "count";
   private static final String SUM = "sum";
 
-  /** Aggregates that count tuples, so they need no value. */
+  /** Aggregates that can count tuples instead of reading a value. */
   private static final Set<String> COUNTABLE = Set.of(COUNT, SUM, "rate");
 
   static AggregateSpec of(Processor processor) {

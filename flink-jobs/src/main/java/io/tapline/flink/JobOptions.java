@@ -4,23 +4,26 @@ import java.io.Serializable;
 import java.time.Duration;
 
 /**
- * Settings of a job. They do not affect results, except when a limit is reached, which is counted.
+ * Settings of a job. They do not affect results, except when a limit is reached, which is counted,
+ * or when windows do not wait for a silent monitor, which they name.
  *
- * @param parallelism number of source subtasks and of pane subtasks; those beyond the plan's
- *     partitions are idle
- * @param checkpointInterval time between checkpoints; zero for none, so that the query starts over
+ * @param parallelism number of source subtasks and of pane subtasks; source subtasks beyond the
+ *     plan's partitions are idle
+ * @param checkpointInterval time between checkpoints; zero for none: the query then starts over
  *     after a failure
  * @param checkpointDirectory folder for checkpoints ({@code file:///…}); empty for the job
  *     manager's memory
  * @param restartAttempts consecutive restarts, less than five minutes apart, before the job gives
  *     up
- * @param maxGroups maximum number of groups per processor, summed over the panes of a window;
- *     tuples of further groups are counted as {@code key_overflow}
+ * @param maxGroups maximum number of groups per processor, summed over the panes of a window and
+ *     weighted by the aggregate's memory; tuples of further groups are counted as {@code
+ *     key_overflow}
  * @param maxFlows maximum number of connections per processor and partition whose start or joined
  *     fields are kept
+ * @param maxRows maximum number of rows that a processor emits per window
  * @param windowsKept maximum number of entries in a query's stream of window results
- * @param silentAfter how long a monitor may stay silent before windows no longer wait for it; zero
- *     if they wait forever
+ * @param silentAfter how long a monitor may be silent before windows no longer wait for it; zero if
+ *     they wait forever
  */
 public record JobOptions(
     int parallelism,

@@ -7,7 +7,8 @@ import java.util.Objects;
  * The address and credentials with which clients connect to Kafka.
  *
  * @param brokers bootstrap servers, {@code host:port[,host:port]}
- * @param tls PEM files that every client of a job finds at the same paths; none for plaintext
+ * @param tls PEM files, which must have the same paths on every host with clients; none for
+ *     plaintext
  * @param login the SASL user; none if brokers identify clients by their certificates
  * @param mechanism mechanism of the login
  */

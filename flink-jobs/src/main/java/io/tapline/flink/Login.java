@@ -19,8 +19,8 @@ public record Login(String user, String password) implements Serializable {
   /**
    * Parses the result of {@link #format}.
    *
-   * @throws IllegalArgumentException if the text has no user or no password; the message does not
-   *     contain the text
+   * @throws IllegalArgumentException if a text that is not empty lacks the user or the password;
+   *     the message does not contain the text
    */
   public static Login parse(String text) {
     if (text.isEmpty()) {

@@ -11,10 +11,10 @@ import java.io.Serializable;
  * A validated processor of a plan. It maps a parser's tuples to keys and values, aggregates the
  * values by window, and selects rows from the results.
  *
- * @param ranking null if every group is a result
- * @param condition null if every group is a result
+ * @param ranking null unless groups are ranked
+ * @param condition condition that a group's value must meet; null for none
  * @param trigger null unless results are alerts
- * @param answers whether the parser's tuples record whether they were answered
+ * @param answers whether the parser's tuples record whether their requests were answered
  */
 public record ProcessorSpec(
     int index,
@@ -78,9 +78,7 @@ public record ProcessorSpec(
     return table.estimate(width, aggregate.share(), windowNs, value.countsTuples());
   }
 
-  /**
-   * Returns true if the processor counts the tuples that have a value, regardless of that value.
-   */
+  /** Returns true if the processor only counts the tuples in which a field has a value. */
   public boolean countsPresent() {
     return aggregate.type().input() == Input.TUPLES && !value.field().isEmpty();
   }
@@ -90,7 +88,7 @@ public record ProcessorSpec(
     return aggregate.type().input() == Input.HASHES;
   }
 
-  /** Returns true if rows show how many of their tuples were not answered. */
+  /** Returns true if rows show the number of their unanswered requests. */
   public boolean showsAnswers() {
     return answers && !isRanking() && trigger == null;
   }

@@ -31,7 +31,7 @@ public record QuerySpec(
 
   private static final int FORMAT = 1;
 
-  /** Slot length if every window spans the whole query: packet times are then irrelevant. */
+  /** Slot length if every window spans the whole query, so that packet times are irrelevant. */
   private static final long WHOLE_QUERY_SLOT_NS = 1L << 61;
 
   private static final Pattern NAME = Pattern.compile("[a-z0-9-]+");
@@ -106,7 +106,9 @@ public record QuerySpec(
     }
   }
 
-  /** Returns the greatest common divisor of the pane lengths of all sliding windows. */
+  /**
+   * Returns the greatest common divisor of all pane lengths, except those of whole-query windows.
+   */
   public long slotNs() {
     return processors.stream()
         .filter(spec -> !spec.window().isWholeQuery())
@@ -115,7 +117,7 @@ public record QuerySpec(
         .orElse(WHOLE_QUERY_SLOT_NS);
   }
 
-  /** Returns the partitions that receive tuples of any monitor. */
+  /** Returns the partitions to which the plan assigns monitors. */
   public Set<Integer> usedPartitions() {
     return new TreeSet<>(partitions);
   }

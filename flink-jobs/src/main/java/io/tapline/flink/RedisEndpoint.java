@@ -10,7 +10,8 @@ import java.nio.file.Path;
  * The address and credentials with which clients connect to a Redis server.
  *
  * @param at unresolved host and port, or a Unix socket
- * @param tls PEM files that every client of a job finds at the same paths; none for plaintext
+ * @param tls PEM files, which must have the same paths on every host with clients; none for
+ *     plaintext
  * @param login the ACL user; none for a server that requires no login
  */
 public record RedisEndpoint(SocketAddress at, TlsFiles tls, Login login) implements Serializable {

@@ -3,13 +3,13 @@ package io.tapline.flink;
 import org.apache.kafka.common.security.plain.PlainLoginModule;
 import org.apache.kafka.common.security.scram.ScramLoginModule;
 
-/** The mechanism by which a user proves its password to Kafka. */
+/** The mechanism by which a user proves to Kafka that it knows its password. */
 public enum SaslMechanism {
   /** Brokers store a salted hash; the password itself is never sent. */
   SCRAM_SHA_256("SCRAM-SHA-256", ScramLoginModule.class),
 
   /**
-   * The password itself is sent. The embedded broker needs this, since it derives passwords instead
+   * The password itself is sent. The embedded broker needs it, since it derives passwords instead
    * of storing them.
    */
   PLAIN("PLAIN", PlainLoginModule.class);

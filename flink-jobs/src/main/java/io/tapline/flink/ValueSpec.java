@@ -73,7 +73,7 @@ public record ValueSpec(
     return asked.getNodesCount() > 0;
   }
 
-  /** Returns true if some tuples have no value because they fail a condition. */
+  /** Returns true if only tuples that meet a condition have a value. */
   public boolean narrows() {
     return only.getNodesCount() > 0;
   }

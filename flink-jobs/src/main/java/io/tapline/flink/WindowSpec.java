@@ -7,8 +7,9 @@ import java.math.BigInteger;
 /**
  * A processor's windows.
  *
- * @param sizeNs window size; 0 if one window spans the whole query
- * @param paneNs greatest common divisor of size and slide
+ * @param sizeNs window size; 0 if a single window spans the whole query
+ * @param paneNs greatest common divisor of size and slide; the slide if a single window spans the
+ *     whole query
  */
 public record WindowSpec(long sizeNs, long slideNs, long paneNs) implements Serializable {
   /**

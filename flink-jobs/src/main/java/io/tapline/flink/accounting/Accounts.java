@@ -30,7 +30,7 @@ public final class Accounts {
     }
 
     /**
-     * Counts a tuple if its request was not answered or one half was not seen.
+     * Counts a tuple that is unanswered or half seen; others have no effect.
      *
      * @param response one of {@link Answers}
      */
@@ -92,7 +92,7 @@ public final class Accounts {
     return processors[index];
   }
 
-  /** Adds a monitor's report in a batch. */
+  /** Adds the report that a monitor sent in a batch. */
   public void add(Accounting monitor) {
     addSeen(monitor);
     addLost(monitor, 0, 1);
@@ -107,7 +107,10 @@ public final class Accounts {
     packetsPolled += monitor.getPacketsPolled();
   }
 
-  /** Adds share {@code part} of {@code parts} of the losses. All shares add up to the total. */
+  /**
+   * Adds the {@code part}-th (from 0) of {@code parts} shares of the losses. All shares add up to
+   * the total.
+   */
   public void addLost(Accounting monitor, long part, long parts) {
     for (Dropped loss : monitor.getDroppedList()) {
       drop(
@@ -239,7 +242,10 @@ public final class Accounts {
     return bytesIn;
   }
 
-  /** Returns the number of a queue's packets that were timestamped when a monitor polled them. */
+  /**
+   * Returns the number of packets that were timestamped when a monitor polled them; 0 unless the
+   * query measures queues.
+   */
   public long packetsPolled() {
     return packetsPolled;
   }

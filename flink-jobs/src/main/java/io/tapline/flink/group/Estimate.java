@@ -8,10 +8,10 @@ import io.tapline.aggregates.Value;
  * Turns a table's accumulators into results, scaled up if flows were sampled.
  *
  * <p>Bounds of sampled counts, sums and means have 95 % confidence by Student's distribution, based
- * on the variance between replicate groups of flows (see {@link GroupTable#addSampled}): a flow of
- * many tuples is a single draw. Bounds in a ranking are wider, so that the bounds of all rows are
- * simultaneously correct with this confidence. Aggregates see one group at a time through {@link
- * Group}.
+ * on the variance between replicate groups of flows (see {@link GroupTable#addSampled}), since a
+ * flow with many tuples is a single draw. Bounds in a ranking are wider, so that the bounds of all
+ * rows are simultaneously correct with this confidence. Aggregates see one group at a time through
+ * {@link Group}.
  *
  * <p>If few flows are kept, an estimate and its variance tend to be too low together. So the upper
  * bound of nonnegative values is the largest value that is still likely to produce such a small
@@ -20,7 +20,7 @@ import io.tapline.aggregates.Value;
 public final class Estimate implements Group {
   private final GroupTable table;
 
-  /** Distance of a value's bounds in standard deviations. */
+  /** Distance of the bounds from a value, in standard deviations. */
   private final double width;
 
   private final double share;

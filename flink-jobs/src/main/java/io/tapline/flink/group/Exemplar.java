@@ -10,7 +10,7 @@ import java.nio.charset.StandardCharsets;
  * One flow behind a row, with enough information to find its packets.
  *
  * @param source client's address, 4 or 16 bytes; empty if the tuple has none
- * @param startNs packet time of the first relevant packet; neither this nor {@code endNs} is before
+ * @param startNs packet time of the first relevant packet; like {@code endNs}, must not be before
  *     1970
  * @param endNs packet time at which the tuple became certain
  */

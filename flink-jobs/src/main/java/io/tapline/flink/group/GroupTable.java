@@ -11,7 +11,8 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * Groups by key with their aggregates, in parallel arrays behind an open-addressing index.
+ * A table of groups by key, with their aggregates in parallel arrays behind an open-addressing
+ * index.
  *
  * <p>An entry is a number from 0 (inclusive) to {@link #size} (exclusive); entries never move and
  * are never removed. Values are whole numbers ({@code long}) or, in a table of reals, the bits of
@@ -43,7 +44,9 @@ public final class GroupTable {
 
   private final int[] oneEntry = new int[1];
 
-  /** Slots for each entry's exemplars, the earliest flow first (see {@link Exemplar#toBytes}). */
+  /**
+   * Each entry's exemplars, the flow with the earliest end first (see {@link Exemplar#toBytes}).
+   */
   private byte[][] flows;
 
   /** End time of each entry's last exemplar, once all of the entry's slots are taken. */
@@ -178,7 +181,7 @@ public final class GroupTable {
   }
 
   /**
-   * Counts the answer state of a tuple that was added.
+   * Counts the answer state of a tuple, in addition to the tuple itself.
    *
    * @param response one of {@link Answers}, except {@link Answers#WHOLE}
    */
@@ -198,9 +201,9 @@ public final class GroupTable {
    * value v (the Horvitz-Thompson estimator). Adds w-1 and (w-1)v to the entry's sums and, for the
    * variance, d and dv to the sums of the flow's replicate group, with d² = (1-p)/p².
    *
-   * <p>The tuples of a flow are kept or lost together, so the variance is between flows. The spread
-   * between groups of flows estimates E (sum of all flows' (dv)²). The groups are chosen by other
-   * bits of the hash than sampling uses.
+   * <p>The tuples of a flow are kept or lost together, so the variance is between flows. Each flow
+   * contributes the square of its sum of dv to the expected variance, which the spread between
+   * groups estimates. A flow's group depends on other bits of its hash than sampling uses.
    */
   public void addSampled(int entry, double value, double rate, long flow) {
     if (corrections == null) {
@@ -426,7 +429,8 @@ public final class GroupTable {
   }
 
   /**
-   * Writes a bit set of the nonzero corrections, then their values; a group with few flows has few.
+   * Writes a bit set of the nonzero corrections, then their values. A group with few flows has few
+   * nonzero corrections.
    */
   private void writeCorrections(DataOutput out, int entry) throws IOException {
     long some = 0;
