@@ -39,7 +39,7 @@ import org.apache.flink.api.common.JobID;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Turns query texts into plans: compiles them and places them in the network. */
+/** Compiles queries into plans, and places them in the inventory's network. */
 public final class QueryPlanner {
   private static final Logger LOG = LoggerFactory.getLogger(QueryPlanner.class);
   private static final DateTimeFormatter ID_TIME =
@@ -77,8 +77,8 @@ public final class QueryPlanner {
   }
 
   /**
-   * Returns lines that explain the copies of a query that must see all traffic; empty for other
-   * queries.
+   * Returns lines that explain how switches copy packets to a query that must see all traffic;
+   * empty for other queries, and if the copies' format is unknown.
    */
   public String copies(Plan plan) {
     return CopyExplain.text(plan, placements.copyFormat());
@@ -87,15 +87,17 @@ public final class QueryPlanner {
   /**
    * A query as it would run.
    *
-   * @param result compiled plan, with the network's monitors and rules if there is a network
-   * @param placement placement in the network, alongside the running queries
+   * @param result the plan, with monitors and mirror rules as far as they can be placed; or the
+   *     errors
+   * @param placement placement in the network, alongside the running queries; empty if there is
+   *     none
    */
   public record Preview(CompileResult result, Optional<NetworkPlan> placement) {}
 
   /**
-   * Compiles a query without running it.
+   * Compiles and places a query, without reserving anything or running it.
    *
-   * @param source source that the query would read, if it can be submitted
+   * @param source source that the query would read; empty if queries can't be submitted
    * @throws PipelineException if Kafka does not report which of the query's alert topics exist
    */
   public Preview preview(String text, Rights rights, Optional<Source> source)
@@ -171,7 +173,7 @@ public final class QueryPlanner {
     QueryPlacements.CollectorRules place(String query, Traffic traffic);
   }
 
-  /** Returns the query with its collectors; empty if no collector receives its packets. */
+  /** Returns the plan with its collectors; empty if it needs none, or no agent can be one. */
   private Optional<CopyPlan> traffic(Plan plan, Source source, CollectorReservation collecting) {
     Traffic traffic =
         source
@@ -192,8 +194,8 @@ public final class QueryPlanner {
   }
 
   /**
-   * Returns the query with placements for the queues that no tap shows; empty if switches copy
-   * none.
+   * Returns the plan with a host and a mark for each queue that no agent's taps show; empty if
+   * there is no such queue, or switches do not mirror.
    */
   private Optional<CopyPlan> queues(Plan plan, Source source, CopyReservation copying) {
     Optional<AgentRegistry> hosts = source.networkHosts().filter(ignored -> placements.mirrors());
@@ -221,16 +223,16 @@ public final class QueryPlanner {
   }
 
   /**
-   * A query that is ready to start.
+   * A compiled query, and the result of reserving its resources.
    *
-   * @param refusal reason why its monitors can't be placed; empty if they can
+   * @param refusal reason why the query can't start; empty if it can
    */
   record Reservation(QueryRecord record, String refusal) {}
 
   /**
    * Returns a compiler for one owner's packet triggers. The compiler does not choose their hosts.
    *
-   * @param clauses the triggers' query without PROCESS
+   * @param clauses the clauses of the triggers' query except PROCESS
    */
   public TriggerCompiler triggerCompiler(String clauses, Source source, Rights rights) {
     Compiler.Options options =

@@ -45,7 +45,7 @@ public record QueryRecord(
     return hosts;
   }
 
-  /** Returns true if the query's end is recorded: only the cleanup is left. */
+  /** Returns true if the query's end is recorded, so that only the cleanup remains. */
   boolean hasEnded() {
     return info.state().ended();
   }

@@ -13,8 +13,8 @@ import redis.clients.jedis.resps.StreamEntry;
 
 /**
  * Reads the results that queries' jobs write to Redis, under the keys of schema/redis.md.
- * Thread-safe. Every call may throw a {@link redis.clients.jedis.exceptions.JedisException} if
- * Redis can't be reached.
+ * Thread-safe. Every call except {@link #progress} throws a {@link
+ * redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
  */
 public final class QueryResults {
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -34,8 +34,8 @@ public final class QueryResults {
   }
 
   /**
-   * Returns at most a page of the windows written after an entry of the query's stream; {@code ""}
-   * stands for the stream's beginning.
+   * Returns up to a page of the windows that follow the entry with the ID {@code cursor} in the
+   * query's stream; {@code ""} stands for the stream's beginning.
    */
   public List<WindowResult> windowsAfter(String id, String cursor) {
     StreamEntryID start = cursor.isEmpty() ? new StreamEntryID() : new StreamEntryID(cursor);
@@ -119,9 +119,9 @@ public final class QueryResults {
   }
 
   /**
-   * Returns a value that changes as long as the query's job writes results. It also changes,
-   * without an exception, while Redis can't be reached: the job retries then, and fails on its own
-   * if that lasts.
+   * Returns a value that changes as long as the query's job writes results. While Redis can't be
+   * reached, every call returns a different value, since the job retries, and fails on its own if
+   * the outage lasts.
    */
   public Object progress(String id) {
     // Uses one connection: threads that keep one while they wait for another can deadlock.

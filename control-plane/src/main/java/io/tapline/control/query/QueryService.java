@@ -59,8 +59,8 @@ public final class QueryService implements AutoCloseable {
   private volatile StateStore state = new MemoryStateStore();
 
   /**
-   * Queries that an earlier control plane left and that lost their resources in the network, with
-   * the reason.
+   * Queries of an earlier control plane that could not get their resources in the network back,
+   * with the reason.
    */
   private final Map<String, String> displaced = new ConcurrentHashMap<>();
 
@@ -96,7 +96,7 @@ public final class QueryService implements AutoCloseable {
   }
 
   /**
-   * Makes the switches of this network mirror exactly what running queries need from now on.
+   * From now on, makes the adapter's switches mirror exactly the packets that running queries need.
    *
    * @param hosts agents whose monitors receive the copies; null if there are none
    */
@@ -112,12 +112,12 @@ public final class QueryService implements AutoCloseable {
     return accounting;
   }
 
-  /** Returns the events of running queries, which must be notified of hosts' leases. */
+  /** Returns the hub of running queries' events, which must be notified of hosts' leases. */
   public EventHub events() {
     return events;
   }
 
-  /** Returns the planner, which explains queries. */
+  /** Returns the planner, which also previews queries. */
   public QueryPlanner planner() {
     return planner;
   }
@@ -160,8 +160,8 @@ public final class QueryService implements AutoCloseable {
   }
 
   /**
-   * Reserves the network's resources again for the queries that an earlier control plane left.
-   * REQUIRES: switches have not been updated yet.
+   * Reserves the network's resources again for the queries that an earlier control plane left
+   * behind. REQUIRES: switches have not been updated yet.
    */
   public void restorePlaces(List<QueryRecord> left) {
     for (QueryRecord record : left) {
@@ -213,8 +213,8 @@ public final class QueryService implements AutoCloseable {
   }
 
   /**
-   * Resumes the queries that an earlier control plane left. REQUIRES: {@link #restorePlaces} was
-   * called, no query has been submitted, and the registry does not listen yet.
+   * Resumes the queries that an earlier control plane left behind. REQUIRES: {@link #restorePlaces}
+   * was called, no query has been submitted, and the registry is not listening yet.
    */
   public void resume(List<QueryRecord> left, StateStore store, Source source) {
     state = store;
@@ -299,7 +299,7 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
-  /** Removes the rules and logs the last events before users see that the query has ended. */
+  /** Removes the query's rules and logs its last events, before users see that it has ended. */
   private void ended(Query query, QueryState state, String error) {
     placements.release(query.id());
     drainEvents();
@@ -314,7 +314,7 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
-  /** Completes a query's end. {@link #close} waits for this before the store is closed. */
+  /** Removes an ended query and completes {@link Query#end}, for which {@link #close} waits. */
   private void end(Query query) {
     boolean wasWritten = awaitWritten(query);
     try {
@@ -333,8 +333,8 @@ public final class QueryService implements AutoCloseable {
   }
 
   /**
-   * Waits until the end is in Redis: a query that ended during an outage of Redis would otherwise
-   * be shown as running forever.
+   * Waits until the query's end is in Redis, since a query that ended while Redis was down would
+   * otherwise be shown as running forever. Returns false if this service is closed first.
    */
   private boolean awaitWritten(Query query) {
     try {
@@ -406,12 +406,12 @@ public final class QueryService implements AutoCloseable {
     return placements.network();
   }
 
-  /** Returns the state of that network's switches; empty if this service does not control them. */
+  /** Returns the state of the network's switches; empty if this service does not know it. */
   public Optional<NetworkStatus> switches() {
     return placements.switches();
   }
 
-  /** Returns the plan that a query runs. */
+  /** Returns a query's plan as JSON; empty if the query is unknown. */
   public Optional<JsonNode> plan(String id) {
     Query query = running.get(id);
     return query != null ? Optional.of(query.plan()) : store.plan(id);
@@ -464,7 +464,7 @@ public final class QueryService implements AutoCloseable {
     return environment.fileMonitors().get();
   }
 
-  /** Stops every query and waits until all have ended. Rejects new queries from then on. */
+  /** Rejects new queries; stops and awaits all that were not left to another control plane. */
   public void stopAll() {
     List<Query> all;
     synchronized (this) {
@@ -484,7 +484,7 @@ public final class QueryService implements AutoCloseable {
     running.values().forEach(query -> query.detach());
   }
 
-  /** Stops every query that was not left to another control plane. */
+  /** Stops every query that was not left to another control plane, and closes the connections. */
   @Override
   public void close() {
     stopAll();

@@ -30,8 +30,9 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Queries and their results in Redis, under the keys of schema/redis.md. Thread-safe. Every call
- * may throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
+ * Queries and their results in Redis, under the keys of schema/redis.md. Thread-safe. Calls other
+ * than {@link #silence} and {@link #fault} may throw a {@link
+ * redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
  */
 public final class QueryStore implements AutoCloseable {
   /** Key written to test that writes work; it expires after a second. */
@@ -57,7 +58,7 @@ public final class QueryStore implements AutoCloseable {
   public QueryStore(RedisEndpoint redis, JobKey jobKey) throws PipelineException {
     JedisPoolConfig settings = new JedisPoolConfig();
     settings.setMaxTotal(64);
-    // Does not lend connections that broke when Redis restarted.
+    // Tests connections before they are used, since they break when Redis restarts.
     settings.setTestOnBorrow(true);
     settings.setMaxWait(Duration.ofSeconds(10));
     this.redis = redis;
@@ -136,7 +137,7 @@ public final class QueryStore implements AutoCloseable {
   /**
    * Returns the queries, latest first, in two round trips regardless of their number.
    *
-   * @param known returns the queries that need not be read
+   * @param known returns the query with an ID if it need not be read from Redis
    */
   public List<QueryInfo> list(Function<String, Optional<QueryInfo>> known) {
     try (Jedis redis = pool.getResource();
@@ -214,8 +215,8 @@ public final class QueryStore implements AutoCloseable {
   }
 
   /**
-   * Returns a user-facing reason why Redis can't be used; empty if it answers and has the functions
-   * that jobs call. Opens its own connection, since the pool hides the reasons.
+   * Loads the functions that jobs call, if they are missing. Returns a user-facing reason why Redis
+   * can't be used; empty if it can. Opens its own connection, since the pool hides the reasons.
    */
   public String silence() {
     try (Jedis own = RedisClients.connect(redis, TIMEOUT_MS)) {
@@ -235,7 +236,10 @@ public final class QueryStore implements AutoCloseable {
     }
   }
 
-  /** Returns the first cause; Jedis suppresses it if a name has several addresses. */
+  /**
+   * Returns the root cause. Jedis attaches it as a suppressed exception if a name has several
+   * addresses.
+   */
   private static Throwable first(Throwable e) {
     Throwable next = e;
     Throwable first = e;
@@ -247,8 +251,8 @@ public final class QueryStore implements AutoCloseable {
   }
 
   /**
-   * Returns what is wrong with Redis; empty if it accepts results. A Redis that is out of memory or
-   * disk space, or that is a replica, answers and can be read.
+   * Returns what is wrong with Redis; empty if it accepts results. Tests this with a write, because
+   * a Redis that is out of memory or disk space, or that is a replica, still answers reads.
    */
   public String fault() {
     try (Jedis redis = pool.getResource()) {

@@ -12,8 +12,8 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
- * Reads queue bursts from queries' event logs. Thread-safe. Every call may throw a {@link
- * redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
+ * Reads queue bursts from queries' event logs. Thread-safe. {@link #measuring()} and {@link #read}
+ * throw a {@link redis.clients.jedis.exceptions.JedisException} if Redis can't be reached.
  */
 public final class QueueBursts {
   /** A queue that packets report (INT): SWITCH-ID:PORT[.QUEUE-ID]. */
@@ -40,10 +40,10 @@ public final class QueueBursts {
   }
 
   /**
-   * Resolves SWITCH:NEIGHBOUR or SWITCH:PORT with the inventory's network. A switch ID, as packets
-   * report it, need not be in the network.
+   * Resolves SWITCH:NEIGHBOUR or SWITCH:PORT with the inventory's network. A switch that is given
+   * by its ID, as packets report it (INT), need not be in the network.
    *
-   * @return the queue, as AT or tuples name it
+   * @return the queue's name, as in AT or in tuples
    * @throws IllegalArgumentException if it is not such a name, or the network lacks the switch or
    *     the port; the message lists what exists
    */
@@ -113,12 +113,12 @@ public final class QueueBursts {
   }
 
   /**
-   * Passes the events of a query's latest bursts to the sink, each with its queue, in log order.
-   * May also pass other events of the log.
+   * Passes the events of a query's latest bursts between two times to the sink, each with its
+   * queue, in log order. May also pass other events of the log.
    *
    * @param toNs 0 for no end
-   * @return the time from which the bursts between the two times are complete: those that ended
-   *     earlier may be missing; 0 if none are missing
+   * @return the time from which the events are complete: bursts that ended earlier may be missing;
+   *     0 if none are missing
    */
   public long read(String query, long fromNs, long toNs, BiConsumer<String, JsonNode> sink) {
     PortNames ports = ports();

@@ -41,7 +41,8 @@ import redis.clients.jedis.exceptions.JedisException;
 
 /**
  * A query's resources in the services: its topic, its stream job, the job's Redis user, and the
- * job's checkpoints. Used by the query's own thread.
+ * job's checkpoints. Confined to the query's own thread, except for {@link #progress} and {@link
+ * #hindrance}.
  */
 final class RunComponents {
   private static final Logger LOG = LoggerFactory.getLogger(RunComponents.class);
@@ -53,7 +54,7 @@ final class RunComponents {
 
   /**
    * Time after which the job treats a live query's monitor as silent. Such a monitor normally sends
-   * something several times a second. Monitors of captures may stay silent.
+   * something several times a second. A monitor that reads a capture may be silent for any time.
    */
   private static final Duration SILENCE = Duration.ofSeconds(30);
 
@@ -92,8 +93,9 @@ final class RunComponents {
   }
 
   /**
-   * Returns the monitors' Kafka users: the names of their hosts, or this process's login. A local
-   * agent without a login uses this process's certificate, if there is one.
+   * Returns the users that the query's monitors have at Kafka: the names of their hosts, or, for
+   * monitors without a host login, the user that this process passes to them. Empty if it passes
+   * none.
    */
   private static Set<String> monitorUsers(Set<String> hosts, Source source, Backend backend) {
     boolean byName = !source.local() || backend.access().hostKey().isPresent();
@@ -104,7 +106,7 @@ final class RunComponents {
             .collect(Collectors.toSet());
   }
 
-  /** Returns the topics that the query's triggers name, which the job writes. */
+  /** Returns the topics to which the job writes the alerts of the query's triggers. */
   private static Set<String> alertTopics(Plan plan) {
     return plan.getProcessorsList().stream()
         .flatMap(processor -> processor.getTrigger().getActionsList().stream())
@@ -116,8 +118,9 @@ final class RunComponents {
   /**
    * Returns a job's checkpoint interval. The cost of a checkpoint does not depend on the job's
    * load: a hundred jobs with one checkpoint per second would take half a core. The interval grows
-   * with the square of the number of queries, up to 30 seconds, which keeps all jobs together below
-   * twenty checkpoints a second. With a longer interval, more records are reread after a failure.
+   * with the square of the number of queries, up to 30 seconds, which keeps up to a hundred jobs
+   * together below twenty checkpoints a second. With a longer interval, more records are reread
+   * after a failure.
    */
   static Duration checkpointInterval(int queries) {
     int dozens = 1 + queries / QUERIES_PER_CHECKPOINT;
@@ -162,7 +165,7 @@ final class RunComponents {
     jobEnd = cluster.end(job);
   }
 
-  /** Finds the job, if it still runs. */
+  /** Finds the job, if it is still running. */
   void findJob() throws IOException {
     if (cluster.resume(job)) {
       jobEnd = cluster.end(job);
@@ -262,13 +265,14 @@ final class RunComponents {
     return new SamplingWatch.State(written, taken[0], taken[1]);
   }
 
-  /** Returns why no results arrive at the moment, if that is known; else empty. */
+  /** Returns why no results arrive at the moment; empty if no reason is known. */
   String hindrance() {
     return cluster.hindrance(job);
   }
 
   /**
-   * Waits for the job, which has received all its input, as long as its results change.
+   * Waits until the job ends; fails if its results do not change for {@link #STALL_SECONDS}.
+   * REQUIRES: all monitors have ended.
    *
    * @param aborted ends the wait when it completes exceptionally
    */

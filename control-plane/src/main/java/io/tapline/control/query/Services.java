@@ -20,7 +20,7 @@ public final class Services implements AutoCloseable {
   private final Readiness readiness;
   private volatile double kafkaDiskFree = Double.NaN;
 
-  /** Creates services behind connections that the caller owns. */
+  /** Creates the checks of services. The caller owns the connections. */
   Services(Backend backend, Topics topics, QueryStore store) {
     this.backend = backend;
     this.topics = topics;
@@ -49,7 +49,10 @@ public final class Services implements AutoCloseable {
     return backend.flink().fault();
   }
 
-  /** Verifies that Kafka and Redis answer, and that Redis has the jobs' functions. */
+  /**
+   * Verifies that Kafka and Redis answer, and loads the jobs' functions into Redis if they are
+   * missing.
+   */
   public void require() throws PipelineException {
     topics.requireReachable();
     String silence = store.silence();
@@ -64,7 +67,8 @@ public final class Services implements AutoCloseable {
   }
 
   /**
-   * Returns the last result without waiting; services that have not been checked yet are missing.
+   * Returns the last results without waiting, and starts new checks in the background; services
+   * that have not been checked yet are missing.
    */
   public Map<String, String> lastFaults() {
     return readiness.lastFaults();

@@ -1,6 +1,8 @@
 package io.tapline.control.query;
 
-/** Thrown when the maximum number of queries is already running. */
+/**
+ * Thrown when the maximum number of queries is already running, or no more queries are accepted.
+ */
 public final class TooManyQueries extends Exception {
   private static final long serialVersionUID = 1L;
 

@@ -5,7 +5,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 /**
  * One window's result.
  *
- * @param entry ID in the query's stream, which increases from window to window
+ * @param entry ID of the window's entry in the query's stream, which increases from window to
+ *     window
  * @param processor index in PROCESS
  * @param name name of the processor
  * @param rows array of result rows

@@ -41,7 +41,7 @@ import org.slf4j.LoggerFactory;
 final class Agent {
   private static final Logger LOG = LoggerFactory.getLogger(Agent.class);
 
-  /** First protocol version in which plans and statuses are messages (schema/agent.proto). */
+  /** First protocol version with plans and statuses as messages, not JSON (schema/agent.proto). */
   private static final int PROTOCOL = 1;
 
   private final String name;
@@ -63,7 +63,7 @@ final class Agent {
   /**
    * Creates an agent without a lease.
    *
-   * @param later the registry's thread
+   * @param later executes tasks on the registry's thread
    */
   Agent(String name, RegistryOptions options, LeaseListener listener, Executor later) {
     this.name = name;
@@ -84,7 +84,7 @@ final class Agent {
     return stream == null && assigned.isEmpty();
   }
 
-  /** Returns true if this agent has a lease and was started later than another of its name. */
+  /** Returns true if this agent has a lease and was started after the sender of this hello. */
   boolean outlives(AgentHello newHello) {
     return stream != null
         && Long.compareUnsigned(newHello.getIncarnation(), hello.getIncarnation()) < 0;
@@ -175,8 +175,8 @@ final class Agent {
     if (hello.getProtocol() >= PROTOCOL) {
       assign.setPlan(assignment.plan());
     } else {
-      // Monitors of the previous version reject unknown fields. Neither of these two fields is used
-      // by monitors.
+      // Monitors of the previous version reject fields that they do not know; no monitor uses
+      // filters or processors.
       Plan knownPlan = assignment.plan().toBuilder().clearFilters().clearProcessors().build();
       assign.setPlanJson(Plans.toJson(knownPlan));
     }
@@ -220,7 +220,9 @@ final class Agent {
     }
   }
 
-  /** Sends triggers, except to agents that do not know the command and keep the plan's triggers. */
+  /**
+   * Sends triggers. Agents that do not know the command are skipped; they use the plan's triggers.
+   */
   private void sendTriggers(List<TriggersCommand> commands) {
     if (hello.getChangesTriggers()) {
       commands.forEach(triggers -> send(command().setTriggers(triggers)));
@@ -308,7 +310,7 @@ final class Agent {
     }
   }
 
-  /** Returns the time to wait for the agent, longer if it has to find this control plane. */
+  /** Returns how long assignments wait for the agent; longer if it must find this control plane. */
   private long timeoutNs() {
     boolean looking = assigned.values().stream().anyMatch(Assigned::inherited);
     return options.disconnectAfter().toNanos() * (looking ? 3 : 1);
@@ -376,7 +378,7 @@ final class Agent {
     }
   }
 
-  /** Returns the assignment that a status refers to; empty if it refers to another epoch of it. */
+  /** Returns the assignment that a status refers to; empty if there is none with the same epoch. */
   private Optional<Assigned> assigned(String query, MonitorStatus status) {
     return Optional.ofNullable(assigned.get(query))
         .filter(assignment -> status.getEpoch() == 0 || status.getEpoch() == assignment.epoch());

@@ -25,9 +25,10 @@ import java.util.regex.Pattern;
 import javax.net.ssl.SSLSession;
 
 /**
- * Decides which callers may have leases: over TLS, those that present one of the tokens and, if
- * authorities for agents are configured, a certificate that names the host; on a trusted network
- * without TLS, every caller except other users of this host.
+ * Decides which callers may have leases. Over TLS, callers must present one of the tokens, if
+ * tokens are configured, and a certificate that names the host, if authorities for agents are
+ * configured. Without either, as on a trusted network, every caller is admitted except other users
+ * of this host.
  */
 public final class AgentAccess implements ServerInterceptor {
   /** Access without TLS, tokens or certificates; only refuses other users of this host. */

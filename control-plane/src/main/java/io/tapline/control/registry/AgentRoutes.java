@@ -24,7 +24,10 @@ import org.slf4j.LoggerFactory;
 final class AgentRoutes {
   private static final Logger LOG = LoggerFactory.getLogger(AgentRoutes.class);
 
-  /** Maximum number of routes and ports in a command: messages to monitors have at most 192 KiB. */
+  /**
+   * Maximum number of routes in a command, where a port counts as {@link #ROUTES_PER_PORT} routes:
+   * messages to monitors have at most 192 KiB.
+   */
   private static final int MAX_PART = 4096;
 
   /** Number of routes that take as much room in a command as a port. */
@@ -138,7 +141,7 @@ final class AgentRoutes {
     }
   }
 
-  /** Returns true if the host uses no version before the latest one. */
+  /** Returns true if the host does not use routes that are older than the latest version. */
   boolean isUpToDate() {
     if (!connected) {
       return System.nanoTime() - lostAtNs > leaseNs;

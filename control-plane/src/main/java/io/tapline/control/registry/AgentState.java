@@ -15,7 +15,8 @@ import java.util.List;
  * @param load load of the host, averaged over a minute
  * @param cores number of the host's cores
  * @param monitorStarts number of times that its monitor was started
- * @param clock offset of the host's clock from this one's; null before it was measured
+ * @param clock offset of the host's clock from the control plane's; null before it has been
+ *     measured
  * @param queries its assigned queries
  */
 public record AgentState(

@@ -51,15 +51,18 @@ final class AgentTriggers {
     }
   }
 
-  /** Returns the commands for a host that was assigned the query, or may lack its triggers. */
+  /**
+   * Returns the commands that set a query's triggers on a host that may lack them; none if the host
+   * has them.
+   */
   List<TriggersCommand> missing(String query, int epoch) {
     WantedTriggers known = wanted.get(query);
     return known == null || known.has() != null ? List.of() : set(query, epoch, known.set());
   }
 
   /**
-   * Returns the commands after a refusal: all triggers if the triggers did not cause it; none if
-   * the owner of the query has to decide.
+   * Returns the commands after a refusal: all triggers, once, if the triggers themselves did not
+   * cause it; otherwise none, since the owner of the query has to decide.
    */
   List<TriggersCommand> refused(int epoch, MonitorStatus.Triggers answer) {
     WantedTriggers known = wanted.get(answer.getQuery());

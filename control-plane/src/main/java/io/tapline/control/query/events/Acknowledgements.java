@@ -7,17 +7,17 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
 
 /**
- * Acknowledgements of logged events that have not been sent to the agents yet. The highest number
- * acknowledges all batches from a monitor's incarnation. Acknowledgements are collected briefly
- * before they are sent, since each one wakes four threads and agents need them only to free memory.
- * Confined to one thread.
+ * Acknowledgements of logged events that have not been sent to the agents yet. The one with the
+ * highest number acknowledges all batches from a monitor's incarnation. Acknowledgements are
+ * collected briefly before they are sent, since each one wakes four threads and agents need them
+ * only to free memory. Confined to one thread.
  */
 final class Acknowledgements {
   private static final long DELAY_NS = TimeUnit.MILLISECONDS.toNanos(10);
 
   /**
-   * Bytes of batches after which acknowledgements are sent immediately: a fraction of the window
-   * that an agent sends ahead of them, to avoid blocking the agent.
+   * Size of the waiting batches in bytes at which acknowledgements are sent immediately. It is a
+   * fraction of the window that an agent may send ahead of them, so that the agent does not block.
    */
   private static final long MAX_BYTES = 64 << 10;
 
@@ -50,7 +50,7 @@ final class Acknowledgements {
     }
   }
 
-  /** Returns the time in ns until acknowledgements are due. */
+  /** Returns the time in ns until acknowledgements are due; {@link #NEVER} if none are waiting. */
   long dueInNs(long nowNs) {
     return waiting.isEmpty() ? NEVER : Math.max(0, dueNs - nowNs);
   }

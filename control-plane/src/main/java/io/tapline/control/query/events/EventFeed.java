@@ -64,7 +64,7 @@ public final class EventFeed {
     return entries;
   }
 
-  /** Calls the listener after new entries; it must not block. */
+  /** Calls the listener whenever entries have been added; it must not block. */
   public synchronized void listen(Runnable listener) {
     listeners.add(listener);
   }

@@ -40,10 +40,13 @@ public final class EventHub implements LeaseListener, AutoCloseable {
   private final Thread writer = new Thread(this::write, "events-writer");
 
   /**
-   * A batch that waits for the writer, or a mark in the order of batches.
+   * A batch that waits for the writer, or a mark that is reached once all earlier batches are
+   * logged.
    *
    * @param agent empty for a mark
    * @param batch null for a mark
+   * @param taken called once the batch is logged, with the number of the next event; for a mark,
+   *     with 0
    */
   private record Work(String agent, EventBatch batch, LongConsumer taken) {}
 
@@ -77,7 +80,7 @@ public final class EventHub implements LeaseListener, AutoCloseable {
     logs.remove(query);
   }
 
-  /** Returns the events of a running query; empty if it does not run. */
+  /** Returns the feed of a running query's events; empty if the query is not running. */
   public Optional<EventFeed> of(String query) {
     return Optional.ofNullable(logs.get(query)).map(EventLog::feed);
   }

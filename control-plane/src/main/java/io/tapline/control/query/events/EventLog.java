@@ -32,7 +32,7 @@ final class EventLog {
   /**
    * Creates a log.
    *
-   * @param resumed true if an earlier control plane may have written it
+   * @param resumed true if an earlier control plane may have written to it
    */
   EventLog(String query, boolean resumed) {
     this.query = query;
@@ -77,9 +77,7 @@ final class EventLog {
     keep(written.entry());
   }
 
-  /**
-   * Returns the entry to write for a batch; empty if it contains no new events or can't be read.
-   */
+  /** Returns the entry to write for a batch; empty if it contains nothing new or can't be read. */
   Optional<EventStore.Write> take(EventBatch batch) {
     return list(batch).flatMap(list -> take(batch, list));
   }

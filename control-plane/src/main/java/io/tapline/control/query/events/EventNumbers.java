@@ -31,11 +31,11 @@ final class EventNumbers {
    * The new part of a batch, with the query's totals after it.
    *
    * @param entry position in the log
-   * @param skip events at the beginning that are already logged
-   * @param received events of the query so far, including these
-   * @param missing events dropped on their way so far, as far as gaps in the numbers show
-   * @param interrupted monitor processes that ended without their last batch; the number of their
-   *     lost events is unknown
+   * @param skip number of events at the beginning that are already logged
+   * @param received number of the query's events so far, including these
+   * @param missing number of events lost on their way so far, as far as gaps in their numbers show
+   * @param interrupted number of monitor processes that ended without a last batch; the number of
+   *     their lost events is unknown
    */
   record CutBatch(long entry, int skip, long received, long missing, long interrupted) {}
 
@@ -69,7 +69,8 @@ final class EventNumbers {
     boolean isKnown = origin != null && origin.incarnation == batch.getIncarnation();
     if (!isKnown) {
       if (origin != null && Long.compareUnsigned(batch.getIncarnation(), origin.incarnation) < 0) {
-        // The process that sent it was replaced and has been counted as interrupted.
+        // The process that sent it has been replaced; if it had not ended, it was counted as
+        // interrupted.
         return Optional.empty();
       }
       if (origin != null && !origin.ended) {

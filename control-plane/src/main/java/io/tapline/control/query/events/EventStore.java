@@ -128,10 +128,10 @@ public final class EventStore {
     return new EventEntry(entry.getID().getTime(), bytes(entry.getFields().get("data")));
   }
 
-  /** An entry with all fields in Redis, for {@link EventLog#restore}. */
+  /** An entry, and all fields that Redis stores for it, for {@link EventLog#restore}. */
   record StoredEntry(EventEntry entry, Map<String, String> fields) {}
 
-  /** Returns the same entries with all their fields. */
+  /** Returns the same entries as {@link #after}, with all their fields. */
   List<StoredEntry> writtenAfter(String query, long number) {
     try (Jedis redis = pool.getResource()) {
       return redis.xrange(key(query), "(" + number + "-0", "+", PAGE).stream()

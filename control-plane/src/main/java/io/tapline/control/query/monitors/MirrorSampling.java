@@ -10,9 +10,9 @@ import java.util.function.IntPredicate;
  * in the far port, which monitors also use to sample (Sampling.by_port).
  *
  * <pre>
- *   the rate stays low, and monitors keep no more   switches copy half as much
- *   the rate exceeds the switches' share            switches copy more; once they confirm it,
- *                                                   monitors may keep more
+ *   the rate and all monitors' shares stay low   switches copy half as much
+ *   the rate exceeds the switches' share         switches copy more; once they confirm it,
+ *                                                monitors may keep more
  * </pre>
  *
  * <p>Hence monitors never keep more than switches copy, and the sample is correct at any rate: it
@@ -20,17 +20,17 @@ import java.util.function.IntPredicate;
  */
 final class MirrorSampling {
   /**
-   * Hysteresis: narrower switches must leave this much headroom above the query's rate, or they
-   * would be widened again immediately.
+   * Maximum ratio of the query's rate to the share that switches copy after a change. Its distance
+   * from {@link #FULL} is hysteresis: with less, switches would often be changed back immediately.
    */
   private static final double ROOM = 0.8;
 
-  /** Fraction of the share that switches copy; if the rate exceeds it, switches are widened. */
+  /** If the rate exceeds this fraction of the share that switches copy, they are widened. */
   private static final double FULL = 0.95;
 
   /**
-   * Time for which the rate must have been low; a new rate takes effect in a monitor 1.5 s after it
-   * has arrived.
+   * Time for which the rate must have been low before switches are narrowed; a new rate takes
+   * effect in a monitor 1.5 s after it has arrived.
    */
   private static final long LOW_FOR_NS = 5_000_000_000L;
 

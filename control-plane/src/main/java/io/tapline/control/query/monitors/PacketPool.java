@@ -35,9 +35,9 @@ final class PacketPool {
    * A part's report.
    *
    * @param version version of the last grant that it received
-   * @param granted total granted to the part since the query began; {@code taken} is the total
-   *     taken
-   * @param wanting true if few packets are left
+   * @param granted total number of packets granted to the part since the query began
+   * @param taken total number that it has taken since then
+   * @param wanting true if few of the granted packets are left
    * @param refused true if it had to refuse a packet
    */
   record Report(long version, long granted, long taken, boolean wanting, boolean refused) {}
@@ -101,7 +101,7 @@ final class PacketPool {
     return new Grant(index, part.returning ? 0 : part.granted, part.version);
   }
 
-  /** Returns the grants that follow from a part's report. */
+  /** Processes a part's report. Returns the resulting grants. */
   List<Grant> onReport(int index, Report report) {
     Part part = parts.get(index);
     part.taken = Math.max(part.taken, report.taken());

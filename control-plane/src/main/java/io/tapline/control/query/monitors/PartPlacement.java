@@ -37,11 +37,11 @@ public interface PartPlacement {
   boolean isMirrored();
 
   /**
-   * Completes once the packets copied to these hosts until now have arrived or are accounted for,
-   * within seconds.
+   * Completes within seconds, once the packets copied to these hosts until now have arrived or are
+   * counted as lost.
    */
   CompletableFuture<Void> settled(Set<String> hosts);
 
-  /** Records the new hosts of parts before the agents are notified. */
+  /** Stores the plans of the query's parts, before the agents receive new plans or grants. */
   void record(List<Plan> parts) throws IOException;
 }

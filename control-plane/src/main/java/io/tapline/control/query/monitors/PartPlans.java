@@ -25,7 +25,10 @@ import java.util.TreeSet;
  * The plans of a query's parts: the hosts that have a monitor, and the packets that each counts.
  */
 public final class PartPlans {
-  /** Maximum number of queries: each takes one of a packet's bits (monitors/plan/query_spec.h). */
+  /**
+   * Maximum number of queries per monitor, which marks each packet with a 64-bit set of queries
+   * (monitors/plan/query_spec.h).
+   */
   public static final int QUERIES_PER_MONITOR = 64;
 
   private PartPlans() {}
@@ -43,7 +46,7 @@ public final class PartPlans {
   /**
    * Returns the plan with a monitor for each host that measures some of its queues: the one to
    * which switches copy a queue, or else the first one, by name, whose taps show both sides. Queues
-   * without such a host are left to the first host, whose monitor reports the missing taps.
+   * without such a host are assigned to the first host, whose monitor reports the missing taps.
    */
   public static Plan atQueues(Plan plan, AgentRegistry registry, PortNames ports) {
     Plan.Builder placed = plan.toBuilder().clearMonitors();
@@ -167,7 +170,7 @@ public final class PartPlans {
     return parts;
   }
 
-  /** Returns the queues of a plan that no agent's taps show on both sides. */
+  /** Returns the plan's queues for which no agent has taps on both sides. */
   public static List<Queue> untapped(Plan plan, AgentRegistry registry, PortNames ports) {
     List<List<String>> taps =
         registry.states().stream()

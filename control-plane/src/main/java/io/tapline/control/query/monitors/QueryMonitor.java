@@ -15,10 +15,10 @@ public interface QueryMonitor {
 
   /**
    * Sets the share of a {@code SAMPLE auto} query's flows that the rest of the pipeline can
-   * process. A monitor of files ignores it, since Kafka already paces it. Called about once a
-   * second while the share is below 1.
+   * process. A monitor that reads files ignores it, since Kafka already paces it. Called about once
+   * a second while the share is below 1.
    *
-   * @return the share that is in force now, which may be lower for a while
+   * @return the share that the monitors apply now, which may be lower for a while
    */
   default double limit(double rate) {
     return rate;

@@ -45,7 +45,7 @@ public final class RemoteMonitors implements QueryMonitor {
   private final CompletableFuture<Void> end = new CompletableFuture<>();
   private final List<RemotePart> parts = new ArrayList<>();
 
-  /** Lock that serializes moves of parts. */
+  /** Lock that serializes moves of parts and updates of LIMIT Np. */
   private final Object moving = new Object();
 
   /** Null if the query is not sampled by port. */
@@ -55,7 +55,8 @@ public final class RemoteMonitors implements QueryMonitor {
   private final SharedLimit limit;
 
   /**
-   * Null if the triggers are those of the plan. Guarded by {@link #parts}, as is the next field.
+   * Null if the triggers are those of the plan. Guarded by {@link #parts}, like the next three
+   * fields.
    */
   private TriggerSet triggers;
 
@@ -70,7 +71,8 @@ public final class RemoteMonitors implements QueryMonitor {
   /**
    * Limits that end a query automatically.
    *
-   * @param endsAtNs end of a LIMIT's time on the clock of System.nanoTime, if it has begun
+   * @param endsAtNs end of a LIMIT's time on the clock of System.nanoTime; empty if the LIMIT has
+   *     no time, or it has not begun
    * @param packets total number of packets that the query's parts may take; 0 for no limit
    */
   public record Bounds(OptionalLong endsAtNs, long packets) {}

@@ -23,7 +23,10 @@ public final class RemotePart {
 
   private double maxRate = 1;
 
-  /** End of a LIMIT's time on the clock of System.nanoTime; empty before the part is ready. */
+  /**
+   * End of a LIMIT's time on the clock of System.nanoTime; empty if the LIMIT has no time, or it
+   * has not begun.
+   */
   private OptionalLong endsAtNs;
 
   /**
@@ -40,7 +43,7 @@ public final class RemotePart {
    * Returns the end of a LIMIT's time on the clock of System.nanoTime; empty if the LIMIT has no
    * time or it has not begun.
    *
-   * @param startedNs start of the query since the epoch; 0 if it has not started
+   * @param startedNs start of the query in nanoseconds since the epoch; 0 if it has not started
    */
   public static OptionalLong endsAtNs(Limit limit, long startedNs, long nowNs) {
     return limit.hasDuration() && startedNs != 0
@@ -120,7 +123,7 @@ public final class RemotePart {
 
   /**
    * Returns the plan for another host, or for the same one after a restart: the plan has the
-   * remaining time of a LIMIT, and none of the packets that were already granted.
+   * remaining time of a LIMIT, and counts all packets already granted as taken.
    */
   Plan next(String host, Match match) {
     Monitor monitor = plan.getMonitors(0).toBuilder().setHost(host).build();

@@ -21,7 +21,7 @@ final class SharedLimit {
 
     void credit(String host, long packets, long version);
 
-    /** Called when all packets are taken; called again if a component may have missed it. */
+    /** Called when all packets have been taken, possibly several times. */
     void used();
   }
 

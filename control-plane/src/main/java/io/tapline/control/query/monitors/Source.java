@@ -98,7 +98,9 @@ public record Source(
         .toList();
   }
 
-  /** Returns true if the source has no end and is the same for all queries. */
+  /**
+   * Returns true if the source is live traffic, which has no end and is the same for all queries.
+   */
   public boolean live() {
     return files.isEmpty() && taps.stream().noneMatch(Tap::file);
   }

@@ -39,7 +39,7 @@ public final class SamplingWatch implements AutoCloseable {
   /**
    * A query's progress.
    *
-   * @param written records in its topic since the beginning
+   * @param written records written to its topic since the beginning
    * @param read records that its job has read
    * @param tuples tuples in the records read
    */
@@ -51,11 +51,11 @@ public final class SamplingWatch implements AutoCloseable {
   }
 
   /**
-   * Creates a watch that {@link #start} starts.
+   * Creates a watch; {@link #start} begins the checks.
    *
    * @param maxRate highest rate that the query allows
    * @param limit receives the rate at least once, and repeatedly while it is below {@code maxRate};
-   *     returns the rate in force, which may be lower for a while
+   *     returns the rate that monitors apply, which may be lower for a while
    */
   public SamplingWatch(String query, double maxRate, Gauge gauge, DoubleUnaryOperator limit) {
     this.gauge = gauge;
@@ -91,7 +91,7 @@ public final class SamplingWatch implements AutoCloseable {
   }
 
   /**
-   * Takes one measurement.
+   * Processes one measurement.
    *
    * @param seconds time since the last measurement
    */

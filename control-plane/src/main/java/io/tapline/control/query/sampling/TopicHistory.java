@@ -4,14 +4,14 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * Remembers when a topic's records were written and at which sampling rate. This gives the weights
- * of unread records: a monitor also closes batches on a timer, so at a low rate a record contains
- * few tuples.
+ * Remembers when a topic's records were written and at which sampling rate. The weights of unread
+ * records follow from this, because a monitor also closes batches on a timer, so that a record
+ * contains few tuples at a low rate.
  *
  * <pre>
  *   measured   0 s        1 s        2 s        3 s
  *   written    0          10         20         30         records
- *   sent       1          1          0.1        0.1        rate, in force within about a second
+ *   sent       1          1          0.1        0.1        rate, effective within about a second
  *   assumed         1          1         0.55              rate of the records in between
  *   records 5 to 25 stand for 0.5 · 1 + 1 · 1 + 0.5 · 0.55 = 1.775 seconds of all flows
  * </pre>
@@ -33,7 +33,7 @@ final class TopicHistory {
   /**
    * Creates the history of an empty topic.
    *
-   * @param rate rate in force
+   * @param rate rate at which the topic is sampled from the beginning
    */
   TopicHistory(double rate) {
     this.rate = rate;
@@ -44,7 +44,7 @@ final class TopicHistory {
    * Adds a measurement.
    *
    * @param seconds time since the last measurement
-   * @param records records in the topic since the beginning
+   * @param records number of records written to the topic since the beginning
    */
   void add(double seconds, long records) {
     if (records > written) {
@@ -63,8 +63,8 @@ final class TopicHistory {
   }
 
   /**
-   * Returns the seconds in which all flows together would have filled records {@code first}
-   * (inclusive) to {@code last} (exclusive).
+   * Returns the time in seconds in which all flows, without sampling, would have produced the
+   * tuples of the records {@code first} (inclusive) to {@code last} (exclusive).
    */
   double fullSeconds(long first, long last) {
     double sum = 0;

@@ -11,7 +11,7 @@ import java.util.List;
  * The services that queries run on.
  *
  * @param endpoints Kafka and Redis
- * @param hostBrokers Kafka, as other hosts reach it
+ * @param hostBrokers addresses of Kafka's brokers, as other hosts reach them
  * @param access Kafka logins of jobs and monitors
  * @param flink the clusters that jobs run on
  * @param monitor the monitor program
@@ -35,7 +35,7 @@ public record Backend(
     int maxQueries,
     JobKey jobKey) {
   /**
-   * Returns the same services as a query's job reaches them, with the job's own logins.
+   * Returns Kafka and Redis as a query's job reaches them, with the job's logins.
    *
    * @param atRedis the job's Redis login
    */

@@ -64,7 +64,7 @@ public interface JobCluster extends AutoCloseable {
   /** Returns the address by which plans name the cluster. */
   String address();
 
-  /** Returns the task managers that run jobs' tasks at the moment, as far as they are known. */
+  /** Returns the cluster's task managers; empty if they are not known. */
   default List<TaskManager> taskManagers() throws IOException {
     return List.of();
   }

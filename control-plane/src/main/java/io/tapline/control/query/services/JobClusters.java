@@ -21,8 +21,8 @@ public final class JobClusters implements AutoCloseable {
   }
 
   /**
-   * Returns the cluster whose address a plan names, or the first one if it names none. A cluster
-   * that is no longer configured accepts no jobs.
+   * Returns the cluster whose address a plan names, or the first one if it names none. If that
+   * cluster is no longer configured, the returned one accepts no jobs.
    */
   public JobCluster of(Plan plan) {
     String address = plan.getStream().getCluster();
@@ -51,7 +51,10 @@ public final class JobClusters implements AutoCloseable {
     clusters.forEach(JobCluster::close);
   }
 
-  /** Closes the clusters that outlive this process. REQUIRES: the process is about to exit. */
+  /**
+   * Closes the connections to clusters that outlive this process. REQUIRES: the process is about to
+   * exit.
+   */
   public void abandon() {
     clusters.stream().filter(cluster -> !cluster.endsWithProcess()).forEach(JobCluster::close);
   }

@@ -28,7 +28,7 @@ public record KafkaAccess(
   /**
    * A login, and the file that passes it to a process.
    *
-   * @param file file that only its owner can read and whose line is {@link Login#format}
+   * @param file file that contains {@link Login#format}, readable only by its owner
    */
   public record LoginFile(Login login, Path file) {}
 

@@ -46,7 +46,7 @@ final class KafkaAdmin implements AutoCloseable {
   /**
    * Waits for a response.
    *
-   * @param action the request for error messages, such as "create topic x"
+   * @param action description of the request for error messages, such as "create topic x"
    * @throws PipelineException with the broker's error or a timeout as its cause
    */
   <T> T await(KafkaFuture<T> future, String action) throws PipelineException {

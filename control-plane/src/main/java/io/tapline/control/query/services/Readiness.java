@@ -15,8 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Checks that the services that queries depend on work. Checks all of them in parallel and waits
- * briefly. A service that has not answered yet is not checked again until it does. Thread-safe.
+ * Checks whether the services that queries depend on are healthy: all of them in parallel, with a
+ * short timeout. A service that has not answered yet is not checked again until it does.
+ * Thread-safe.
  */
 public final class Readiness implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Readiness.class);
@@ -62,8 +63,8 @@ public final class Readiness implements AutoCloseable {
   }
 
   /**
-   * Returns the faults according to the last responses without waiting, and starts new checks in
-   * the background; services that have never been checked are missing.
+   * Returns the faults as of the last responses, without waiting, and starts new checks in the
+   * background; services that have never been checked are missing.
    */
   public Map<String, String> lastFaults() {
     Map<String, String> faults = new LinkedHashMap<>();

@@ -53,8 +53,8 @@ public final class StreamSites implements AutoCloseable {
   }
 
   /**
-   * Chooses the services for a plan's stream: those close to its monitors. Chooses none without a
-   * network, or if services don't answer; the query will then fail because of them.
+   * Chooses the services for a plan's stream: those close to its monitors. Chooses none if there is
+   * no network. Ignores services that don't answer; if the query needs them, it fails later.
    */
   public Stream choose(Plan plan) {
     if (network.isEmpty()) {

@@ -33,7 +33,7 @@ public record TopicPolicy(Duration keptAfterEnd, long liveBytes, Duration orphan
 
   /**
    * Returns the size of a segment. Kafka deletes only whole segments, so {@code liveBytes} is
-   * divided into a few.
+   * divided into at least four.
    */
   long segmentBytes(boolean isLive) {
     return isLive ? Math.min(SEGMENT_BYTES, Math.max(1 << 20, liveBytes / 4)) : SEGMENT_BYTES;

@@ -73,8 +73,8 @@ public final class TopicRights {
   }
 
   /**
-   * Returns true if plans may write alerts to a topic, which excludes tuple topics and the brokers'
-   * own.
+   * Returns true if plans may write alerts to a topic: to any but Tapline's and the brokers' own
+   * topics.
    */
   public static boolean mayTakeAlerts(String topic) {
     return !topic.isEmpty() && !topic.startsWith("tapline.") && !topic.startsWith("__");
@@ -85,7 +85,7 @@ public final class TopicRights {
     void await() throws PipelineException;
   }
 
-  /** Grants a new query's users their rights. The requests are sent when this returns. */
+  /** Grants a new query's users their rights. The requests have been sent when this returns. */
   PendingRequest grant(String topic, Users users) {
     String query = Topics.queryOf(topic);
     List<AclBinding> rights = new ArrayList<>();
@@ -139,7 +139,7 @@ public final class TopicRights {
     ifAuthorized(admin.client().deleteAcls(stale).all(), "revoke rights on topic " + topic);
   }
 
-  /** Removes all rights of a query's users. The requests are sent when this returns. */
+  /** Removes all rights of a query's users. The requests have been sent when this returns. */
   PendingRequest revoke(String topic) {
     writers.remove(topic);
     String job = KafkaAccess.jobUser(Topics.queryOf(topic));

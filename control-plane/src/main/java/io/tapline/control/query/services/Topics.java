@@ -92,7 +92,7 @@ public final class Topics implements AutoCloseable {
   /**
    * A topic to be created.
    *
-   * @param live true if its query has no end
+   * @param live true if its query captures live traffic, so that the topic's size must be limited
    * @param leaders broker that leads each partition; empty if Kafka may choose
    * @param users users that may write to the topic, and topics that its reader may write alerts to
    */
@@ -135,7 +135,7 @@ public final class Topics implements AutoCloseable {
     return new NewTopic(wanted.topic(), assignment);
   }
 
-  /** Returns a partition's replicas: the leader, and the brokers that follow it. */
+  /** Returns a partition's replicas: the leader, and the next brokers in order of ID. */
   private static List<Integer> replicas(List<Integer> brokers, int leader, int count) {
     int first = brokers.indexOf(leader);
     return IntStream.range(first, first + count)
