@@ -27,8 +27,8 @@ import javax.net.ssl.SSLSession;
 /**
  * Decides which callers may have leases. Over TLS, callers must present one of the tokens, if
  * tokens are configured, and a certificate that names the host, if authorities for agents are
- * configured. Without either, as on a trusted network, every caller is admitted except other users
- * of this host.
+ * configured. Without either, as on a trusted network, callers are refused only if they are other
+ * users of this host.
  */
 public final class AgentAccess implements ServerInterceptor {
   /** Access without TLS, tokens or certificates; only refuses other users of this host. */
