@@ -1,6 +1,6 @@
 package io.tapline.control;
 
-/** Receives progress for a waiting user. Called from any thread. */
+/** Receives progress reports for a waiting user. Implementations must be thread-safe. */
 public interface ProgressListener {
   /** A listener that ignores everything. */
   ProgressListener SILENT =
@@ -30,7 +30,7 @@ public interface ProgressListener {
     return () -> {};
   }
 
-  /** A phase, which lasts until it is closed. */
+  /** A phase of the work, which lasts until it is closed. */
   interface Phase extends AutoCloseable {
     @Override
     void close();

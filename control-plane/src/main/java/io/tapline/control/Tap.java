@@ -4,15 +4,15 @@ import java.util.stream.Stream;
 
 /**
  * A tap of this host's monitor: the switch or port that copies packets, and the interface or file
- * from which the monitor reads them. The monitor validates the complete syntax.
+ * from which the monitor reads them. Only the monitor validates the complete syntax.
  *
  * @param text SWITCH[:PORT[:arrivals|departures]]=INTERFACE|FILE
  */
 public record Tap(String text) {
   /**
-   * Checks that the text names a source.
+   * Checks that the text names a switch or port, and a source.
    *
-   * @throws IllegalArgumentException if the text names none; the message gives the expected form
+   * @throws IllegalArgumentException if either is missing; the message gives the expected form
    */
   public Tap {
     if (source(text).isEmpty()) {
@@ -22,14 +22,14 @@ public record Tap(String text) {
     }
   }
 
-  /** Returns the name of the interface or file. */
+  /** Returns the name of the interface or file; FILE#INTERFACE for one interface of a pcapng. */
   public String source() {
     return source(text);
   }
 
   /**
-   * Returns true if the source is a capture file. The monitor applies the same rule to the source's
-   * name.
+   * Returns true if the source is a capture file, judging by its name. The monitor applies the same
+   * rule.
    */
   public boolean file() {
     String source = source();

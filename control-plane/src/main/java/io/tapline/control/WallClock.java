@@ -6,7 +6,7 @@ import java.time.Instant;
 public final class WallClock {
   private WallClock() {}
 
-  /** Returns nanoseconds since the epoch. */
+  /** Returns the time in nanoseconds since the epoch. */
   public static long nowNs() {
     Instant now = Instant.now();
     return now.getEpochSecond() * 1_000_000_000L + now.getNano();

@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The share of a server that a tenant may use with all of its tokens together.
+ * The share of a server that a tenant may use, across all of its tokens.
  *
  * @param queries maximum number of concurrent queries
  * @param eventStreams maximum number of open event streams
@@ -14,20 +14,22 @@ import java.util.Set;
  *     allowed
  */
 public record Quota(int queries, int eventStreams, int watches, int requestsPerSecond) {
-  /** Quota of admins, and of servers without tokens: only the server's limits apply. */
+  /**
+   * No limits except the server's own: the default for admins, and used by servers without tokens.
+   */
   public static final Quota NONE =
       new Quota(Integer.MAX_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE);
 
-  /** Quota of a tenant without a quota in the file. */
+  /** Default quota of viewers and analysts. */
   public static final Quota USUAL = new Quota(6, 64, 20, 50);
 
   private static final Set<String> MEMBERS =
       Set.of("queries", "event_streams", "watches", "requests_per_second");
 
   /**
-   * Parses a tenant's entry in a file.
+   * Parses a tenant's entry in a token file.
    *
-   * @param usualQuota values for members that the entry leaves out
+   * @param usualQuota values for members that the entry omits
    * @throws IllegalArgumentException with a description of the error
    */
   static Quota read(JsonNode node, Quota usualQuota) {

@@ -21,14 +21,14 @@ public final class ReplacedFile {
   private ReplacedFile() {}
 
   /**
-   * Writes a new file next to the old one and renames it. Owner, group and mode stay the same; a
-   * file that did not exist is accessible only to its owner.
+   * Writes a new file next to the old one and renames it over the old one. Owner, group and mode
+   * stay the same; a file that did not exist is accessible only to its owner.
    *
-   * @throws IOException if the file can't be replaced, for example because it has a different
-   *     owner; the file is then unchanged
+   * @throws IOException if the file can't be replaced, for example because another user owns it;
+   *     the file is then unchanged
    */
   public static void write(Path file, String text) throws IOException {
-    // Resolves a symbolic link, which would be replaced otherwise.
+    // Resolves a symbolic link; otherwise the link itself would be replaced.
     Path place = Files.exists(file) ? file.toRealPath() : file.toAbsolutePath();
     Path next = Files.createTempFile(place.getParent(), ".tokens-", "", OWNER_ONLY);
     try {

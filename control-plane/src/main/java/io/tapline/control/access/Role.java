@@ -1,17 +1,17 @@
 package io.tapline.control.access;
 
-/** The role of a token's holder. Each role includes the ones before it. */
+/** The role of a token's holder. Each role includes the rights of those before it. */
 public enum Role {
-  /** May read the tenant's queries, their results and alerts. */
+  /** May read the tenant's queries and watches, their results and alerts. */
   VIEWER,
   /**
-   * May start and end queries and watches, and query hosts' headers, within the tenant's subnets.
+   * May start and end queries and watches, and query hosts' headers, within the token's subnets.
    */
   ANALYST,
   /** May do everything, for all tenants, including nodes, metrics and diagnosis. */
   ADMIN;
 
-  /** Returns the name in files and messages. */
+  /** Returns the role's name in token files and messages. */
   public String label() {
     return name().toLowerCase(java.util.Locale.ROOT);
   }

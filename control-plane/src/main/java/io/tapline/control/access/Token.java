@@ -10,12 +10,12 @@ import java.util.Base64;
 import java.util.HexFormat;
 
 /**
- * The rights of a token's holder. Only the secret's hash is stored; 256 random bits need no slow
- * hash function.
+ * The rights of a token's holder. Only the secret's hash is stored; a secret of 256
+ * random bits needs no slow hash function.
  *
  * @param name user-facing name; empty for none
  * @param sha256 hash of the secret, 64 hexadecimal digits
- * @param expires time from which the token is refused; null for never
+ * @param expires time from which the token is rejected; null if it does not expire
  * @param quota quota of the token's tenant
  */
 public record Token(
@@ -23,7 +23,7 @@ public record Token(
   private static final int SECRET_BYTES = 32;
   private static final String PREFIX = "tapline_";
 
-  /** Number of hash digits in an ID: enough to distinguish tokens, too few to guess one. */
+  /** Number of hash digits in an ID, sufficient to distinguish the tokens in a file. */
   private static final int ID_DIGITS = 8;
 
   /** Returns a random secret. */
@@ -44,7 +44,7 @@ public record Token(
     }
   }
 
-  /** Returns the ID that users and logs see, a prefix of the hash. */
+  /** Returns the ID for users and logs: a prefix of the hash. */
   public String id() {
     return sha256.substring(0, ID_DIGITS);
   }

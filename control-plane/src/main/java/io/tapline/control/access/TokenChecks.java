@@ -3,26 +3,26 @@ package io.tapline.control.access;
 import io.tapline.compiler.access.Scope;
 import java.util.Optional;
 
-/** Checks whether tokens still permit the operations that their holders began. Thread-safe. */
+/** Checks whether tokens still permit the watches that their holders added. Thread-safe. */
 public final class TokenChecks {
   private final Optional<TokenFile> tokens;
 
   /**
-   * Creates checks against these tokens.
+   * Creates the checks.
    *
-   * @param tokens the server's tokens; empty if the server needs none and permits everything
+   * @param tokens the server's tokens; empty if the server requires none and permits everything
    */
   public TokenChecks(Optional<TokenFile> tokens) {
     this.tokens = tokens;
   }
 
   /**
-   * Returns the reason why an analyst's work has to end; empty if it may continue.
+   * Returns the reason why a watch has to end; empty if it may continue.
    *
-   * @param sha256 hash of the token with which the work began; empty if the server needed none
-   *     then, which permits the work permanently
-   * @param tenant tenant of the work
-   * @param scope addresses that the work covers
+   * @param sha256 hash of the token that added the watch; empty if the server required none then,
+   *     so the watch may continue forever
+   * @param tenant tenant that owns the watch
+   * @param scope addresses that the watch covers
    */
   public Optional<String> refusal(String sha256, String tenant, Scope scope) {
     if (tokens.isEmpty() || sha256.isEmpty()) {

@@ -11,15 +11,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A file of tokens, reloaded when it changes: a token can be revoked while the server runs. If the
- * file can no longer be read, the last tokens stay valid. Thread-safe.
+ * A file of tokens, reloaded when it changes, so that a token can be revoked while the server runs.
+ * If the file can no longer be read, the tokens read last stay valid. Thread-safe.
  */
 public final class TokenFile {
   private static final Logger LOG = LoggerFactory.getLogger(TokenFile.class);
 
   /**
-   * Attributes that change with the file: the modification time alone may have too coarse a
-   * resolution to distinguish two changes.
+   * Attributes that change with the file. The modification time alone may be too coarse to
+   * distinguish two changes.
    */
   private record Version(FileTime modified, Object file, long bytes) {
     static Version of(Path path) throws IOException {
@@ -36,7 +36,7 @@ public final class TokenFile {
   /**
    * Reads the file.
    *
-   * @throws IOException with a description of the error, for the file's author
+   * @throws IOException with a user-facing message
    */
   public TokenFile(Path path) throws IOException {
     this.path = path;
@@ -48,33 +48,33 @@ public final class TokenFile {
   }
 
   /**
-   * Returns the reason for a failure. The operating system's exceptions often contain only the
-   * path.
+   * Returns the reason for a failure. The message of an IOException is not used, since it is often
+   * just the path.
    */
   private static String reason(Exception e) {
     return e instanceof IOException ? "can't be read; does it exist?" : e.getMessage();
   }
 
   private void load() throws IOException {
-    // The version is read before the text, so the next check detects a change between the two.
+    // The version is read before the text, so the next check detects a change in between.
     Version now = Version.of(path);
     tokens = Tokens.read(Files.readString(path));
     read = now;
   }
 
-  /** Returns the token with this secret according to the current file, unless it has expired. */
+  /** Returns the token with this secret in the current file, unless it has expired. */
   public synchronized Optional<Token> find(String secret) {
     refresh();
     return tokens.find(secret, Instant.now());
   }
 
-  /** Returns the token with this hash according to the current file, unless it has expired. */
+  /** Returns the token with this hash in the current file, unless it has expired. */
   public synchronized Optional<Token> withHash(String sha256) {
     refresh();
     return tokens.withHash(sha256, Instant.now());
   }
 
-  /** Returns true if the file contains exactly this token now, and it has not expired. */
+  /** Returns true if the current file contains exactly this token, and it has not expired. */
   public synchronized boolean holds(Token token) {
     refresh();
     return tokens.holds(token, Instant.now());
@@ -92,7 +92,7 @@ public final class TokenFile {
     }
   }
 
-  /** Logs an error only once, although every request checks the file. */
+  /** Logs an error only when it is new, since every request checks the file. */
   private void complain(String reason) {
     if (!reason.equals(complaint)) {
       LOG.warn("keeping the old tokens: {}: {}", path, reason);

@@ -16,8 +16,8 @@ import org.yaml.snakeyaml.nodes.SequenceNode;
 
 /**
  * Edits the text of a token file at the positions that the parser reports: everything else stays as
- * its author wrote it, including comments, order and quotas. The result must be parsed again, since
- * YAML has ways to write a list that this class does not know.
+ * its author wrote it, including comments, order and quotas. Callers must parse the result, since
+ * YAML has notations for lists that this class does not handle.
  */
 public final class TokenText {
   private static final String TOKENS = "tokens";
@@ -41,7 +41,7 @@ public final class TokenText {
    * Appends an entry.
    *
    * @param members members of the entry, such as {@code role: viewer}
-   * @throws IllegalArgumentException if the text is not YAML
+   * @throws IllegalArgumentException if the text is not YAML, or its tokens are not a list
    */
   public static String add(String text, List<String> members) {
     return new TokenText(text).add(members);
@@ -122,8 +122,8 @@ public final class TokenText {
   }
 
   /**
-   * Returns the last node within an entry, which ends where the entry does: the parser includes
-   * trailing comments in block nodes.
+   * Returns the last node within an entry. The entry ends where this node ends: the end that the
+   * parser reports for a block node is after trailing comments.
    */
   private static Node deepest(Node node) {
     if (node instanceof MappingNode map && !isFlow(map) && !map.getValue().isEmpty()) {
@@ -181,7 +181,7 @@ public final class TokenText {
     return index(node.getEndMark());
   }
 
-  /** Converts the position of a mark, which counts code points, to an index of the text. */
+  /** Converts the position of a mark, which counts code points, to an index into the text. */
   private int index(Mark mark) {
     return text.offsetByCodePoints(0, mark.getIndex());
   }

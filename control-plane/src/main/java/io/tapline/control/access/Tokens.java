@@ -52,7 +52,7 @@ public final class Tokens {
   /**
    * Parses a file's text.
    *
-   * @throws IllegalArgumentException with a description of the error and the number of the token
+   * @throws IllegalArgumentException with a description of the error and its token or tenant
    */
   public static Tokens read(String yaml) {
     JsonNode root;
@@ -86,7 +86,7 @@ public final class Tokens {
     return new Tokens(byHash);
   }
 
-  /** Returns the entries by tenant, after validating each. */
+  /** Returns the entries by tenant, after validating all of them. */
   private static Map<String, JsonNode> quotas(JsonNode tenants) {
     Map<String, JsonNode> quotas = new HashMap<>();
     for (Map.Entry<String, JsonNode> tenant : tenants.properties()) {
@@ -161,7 +161,7 @@ public final class Tokens {
     return new Scope(prefixes);
   }
 
-  /** Returns the beginning of a day in UTC; null for never. */
+  /** Parses a day; returns its beginning in UTC, or null if there is none. */
   private static Instant expiry(JsonNode text) {
     if (text.isMissingNode() || text.isNull()) {
       return null;

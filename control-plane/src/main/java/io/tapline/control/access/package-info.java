@@ -2,7 +2,7 @@
  * Access control: tokens with roles and subnets, stored as hashes in a file.
  *
  * <pre>
- * tokens.yaml ─▶ TokenFile ─▶ Tokens ─▶ Token = tenant, Role, Rights
+ * tokens.yaml ─▶ TokenFile ─▶ Tokens ─▶ Token = Role, Rights, Quota
  * </pre>
  */
 package io.tapline.control.access;

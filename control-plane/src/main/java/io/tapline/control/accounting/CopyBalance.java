@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A lower bound on the number of packets that switches copied to one host but that never reached
- * its monitor.
+ * A lower bound on the number of packets that switches copied to one host, but that never reached
+ * the host's monitor.
  *
  * <pre>
  * switches   ──a───────b──────────────▶  copied(b): the counters, as last updated before b
@@ -25,10 +25,10 @@ import java.util.Optional;
  *
  * <p>A switch may count packets for a flow although they passed shortly before the switch received
  * the flow and were not copied (Open vSwitch does, for up to half a second). Therefore, a flow
- * counts only {@link #FLOW_SETTLES_NS} after it was first seen. Packets that arrived shortly
- * before, and packets that none of our switches copied, make the bound too small, until traffic has
- * paused for {@link #PAUSE_NS}: packets that no switch has counted by then are not copies, and the
- * number is exact. Does no I/O. Times are those of System.nanoTime. Not thread-safe.
+ * counts only {@link #FLOW_SETTLES_NS} after it was first seen. Its packets that arrive before that
+ * time, and packets that none of our switches copied, make the bound too small, until traffic has
+ * paused for {@link #PAUSE_NS}: packets that no switch has counted by then are not copies, so the
+ * bound becomes exact. Does no I/O. Times are those of System.nanoTime. Not thread-safe.
  */
 final class CopyBalance {
   static final long FLOW_SETTLES_NS = 3_000_000_000L;
@@ -40,7 +40,7 @@ final class CopyBalance {
   static final long COUNTERS_LAG_NS = 2_000_000_000L;
 
   /**
-   * A time longer than switches were observed to take to count a packet: Open vSwitch takes up to
+   * A time longer than any switch was observed to take to count a packet: Open vSwitch takes up to
    * its setting {@code max-revalidator}. A packet that is counted after such a pause is reported as
    * lost.
    */
@@ -78,10 +78,13 @@ final class CopyBalance {
   private long copiedByRemoved;
   private boolean counting;
 
-  /** Number of packets that had arrived when the first flow began to count. */
+  /**
+   * Number of arrivals that do not count as copies: those before the first flow began to count, and
+   * others that no switch had counted by the end of a pause.
+   */
   private long arrivedBefore;
 
-  /** Time at which either side last counted anything. */
+  /** Time of the latest change on either side: new arrivals, or a new total of copied packets. */
   private long stillSinceNs;
 
   private long lostBefore;
@@ -94,7 +97,8 @@ final class CopyBalance {
    * Handles a monitor's report.
    *
    * @param monitor incarnation of the monitor
-   * @param untilNs all packets that arrived before this time are counted
+   * @param packets packets received in this incarnation
+   * @param untilNs time; {@code packets} includes all packets that arrived before it
    */
   void received(long monitor, long packets, long untilNs) {
     if (monitor != incarnation) {
@@ -129,8 +133,9 @@ final class CopyBalance {
   }
 
   /**
-   * Handles the switches' counters of packets copied to the host; {@code now} contains all existing
-   * flows.
+   * Handles the switches' counters of packets copied to the host.
+   *
+   * @param now counts of all existing flows; flows that are missing were removed
    */
   void copied(List<MirrorCount> now) {
     if (incarnation == 0) {
@@ -184,7 +189,7 @@ final class CopyBalance {
 
   /**
    * Returns the number of packets that had arrived by a time. A report may include packets that the
-   * monitor had not yet examined and that were not copies, such as ARP; later reports exclude them.
+   * monitor had not yet examined and that are not copies, such as ARP; later reports exclude them.
    */
   private long arrivedBy(long timeNs) {
     long packets = 0;
@@ -229,14 +234,15 @@ final class CopyBalance {
     return incarnation;
   }
 
-  /** Returns the number of packets lost in this incarnation of the monitor; never decreases. */
+  /** Returns the number of packets known to be lost since this incarnation of the monitor began. */
   long lost() {
     return lostBefore + lost;
   }
 
   /**
-   * Returns true if the packets copied until a time have arrived, according to the switches'
-   * counters, or, once switches have counted all of them, are known to be lost.
+   * Returns true if the packets copied until a time are accounted for: counters read since then
+   * show that all have arrived, or counters read at least a second later were compared. Also true
+   * if no flow counts.
    *
    * @param lostThen losses known at that time
    */

@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Compares the packets that switches copied to hosts with those that their monitors received, and
- * reports the missing ones to the monitors, which attribute them to their queries as {@code
+ * reports the missing packets to the monitors, which attribute them to their queries as {@code
  * mirror_lost}. Thread-safe; a dedicated thread does all the work.
  */
 public final class MirrorAccounting implements LeaseListener, AutoCloseable {
@@ -44,9 +44,9 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
       Map<String, Long> lost, long requestedNs, CompletableFuture<Void> done) {}
 
   /**
-   * The counts of one host since its first flows settled, when counting began.
+   * The counts of one host since its first flow began to count.
    *
-   * @param copied packets that switches copied, with a lag of one to two seconds
+   * @param copied packets that switches copied; their counters lag by one to two seconds
    * @param received packets received, for any query
    * @param lost packets lost in this incarnation of the host's monitor
    */
@@ -69,8 +69,8 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
   }
 
   /**
-   * Returns a future that completes, within seconds, once the packets copied to these hosts until
-   * now have arrived or are accounted for.
+   * Returns a future that completes once the packets copied to these hosts until now have arrived
+   * or are known to be lost, or after six seconds.
    */
   public CompletableFuture<Void> settled(Set<String> hosts) {
     CompletableFuture<Void> done = new CompletableFuture<>();
@@ -164,7 +164,7 @@ public final class MirrorAccounting implements LeaseListener, AutoCloseable {
     }
   }
 
-  /** Polls once. The regular tick repeats forever, others only while a query waits. */
+  /** Polls once. Regular polling continues forever, faster polling only while a query waits. */
   private void tick(long everyMs) {
     try {
       read();

@@ -41,7 +41,10 @@ public final class Main {
     }
   }
 
-  /** Returns all commands, or only the one that the arguments name if that is sufficient. */
+  /**
+   * Returns the command line with all commands, or only with the one that the arguments name if
+   * that is sufficient.
+   */
   public static CommandLine commandLine(Console console, String... args) {
     CommandLine commandLine = new CommandLine(new TaplineCommand(), new CommandFactory(console));
     TaplineCommand.commands(args).forEach(commandLine::addSubcommand);
@@ -61,10 +64,10 @@ public final class Main {
     return CommandLine.ExitCode.USAGE;
   }
 
-  /** Prints one clear message for the exception that ended a command; returns its exit code. */
+  /** Prints a message for the exception that ended a command; returns the exit code. */
   private static int explain(Console console, Exception e) {
     if (StopSignals.areEndingTheProcess() || isShuttingDown()) {
-      // After Ctrl-C, errors of the interrupted command don't matter.
+      // After SIGINT or SIGTERM, errors of the interrupted command don't matter.
       return CommandLine.ExitCode.SOFTWARE;
     } else if (e instanceof Console.WriteFailed failed) {
       failed.reason().ifPresent(console::error);

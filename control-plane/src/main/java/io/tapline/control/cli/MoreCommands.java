@@ -7,6 +7,6 @@ import java.util.List;
  * implementations on the class path.
  */
 public interface MoreCommands {
-  /** Returns the classes of the commands. */
+  /** Returns the commands' classes, which picocli instantiates. */
   List<Class<?>> commands();
 }

@@ -35,7 +35,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code tapline} itself: lists its commands. */
+/** The root command, {@code tapline}, with the options that all commands share. */
 @Command(
     name = "tapline",
     versionProvider = Version.class,
@@ -70,7 +70,7 @@ final class TaplineCommand implements Runnable {
   private static final List<Class<?>> META =
       List.of(CompletionCommand.class, ReferenceCommand.class, ManualCommand.class);
 
-  /** Commands that never use others, by name: creating all commands would delay their start. */
+  /** Commands that need no others, by name: creating all commands would delay their start. */
   private static final Map<String, Class<?>> ALONE =
       Map.of("run", RunCommand.class, "demo", DemoCommand.class);
 

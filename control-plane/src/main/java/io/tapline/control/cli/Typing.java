@@ -12,8 +12,8 @@ final class Typing {
   private Typing() {}
 
   /**
-   * Returns the message for an error. An unknown word takes precedence: a missing option is often a
-   * misspelled one.
+   * Returns the message for an error. An unknown word takes precedence over a missing option, which
+   * is often just misspelled.
    */
   static String message(ParameterException e) {
     List<String> unknown = e.getCommandLine().getUnmatchedArguments();
