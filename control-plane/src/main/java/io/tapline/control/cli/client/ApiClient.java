@@ -32,7 +32,7 @@ public final class ApiClient {
    * Creates a client.
    *
    * @param token token for a server that requires one; empty for none
-   * @param tls trusted authorities
+   * @param tls TLS context with the trusted authorities
    */
   ApiClient(String server, String token, SSLContext tls) {
     this.token = token;
@@ -60,7 +60,7 @@ public final class ApiClient {
         "'" + server + "' is not a server's URL: give one like http://127.0.0.1:8480");
   }
 
-  /** Returns the path of a query, or of a resource below it. */
+  /** Returns the path of a query, followed by {@code rest}. */
   public static String query(String id, String rest) {
     return "/api/v1/queries/" + URLEncoder.encode(id, StandardCharsets.UTF_8) + rest;
   }
@@ -79,7 +79,7 @@ public final class ApiClient {
     return json(send(request, BodyHandlers.ofString()));
   }
 
-  /** Posts a request and returns the response, which is not JSON, as a stream. */
+  /** Posts a request and returns the response, of this media type, as a stream. */
   public InputStream download(String path, JsonNode body, String mediaType) {
     HttpRequest request =
         request(path)

@@ -31,8 +31,8 @@ public final class QueryFollower {
   /**
    * Passes every window to the consumer until the query has ended.
    *
-   * @throws CommandException if the query failed, or if several times in a row the server can't be
-   *     reached or the stream ends early
+   * @throws CommandException if the query failed, or if several attempts in a row failed because
+   *     the server can't be reached or the stream ends early
    */
   public void untilEnd(Consumer<WindowResult> windows) throws InterruptedException {
     untilEnd(windows, reports -> {});
@@ -50,7 +50,7 @@ public final class QueryFollower {
           new EventReader(client.events(ApiClient.query(id, "/events"), lastEvent))) {
         end = read(events, windows, reports);
       } catch (IOException e) {
-        // The stream ended before the query did: the loop reconnects.
+        // The connection broke before the query ended: the loop reconnects.
       } catch (ApiClient.Unreachable e) {
         // The server may be restarting: the loop tries again.
         failure = e;
@@ -80,7 +80,7 @@ public final class QueryFollower {
     Thread.sleep(PAUSE_MS);
   }
 
-  /** Reads until the stream ends; returns the query's end if it was received. */
+  /** Reads until the query or the stream ends; returns the query's final state if received. */
   private Optional<JsonNode> read(
       EventReader events, Consumer<WindowResult> windows, Consumer<JsonNode> reports)
       throws IOException {

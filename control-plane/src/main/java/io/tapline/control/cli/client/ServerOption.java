@@ -11,7 +11,7 @@ import java.util.Locale;
 import javax.net.ssl.SSLContext;
 import picocli.CommandLine.Option;
 
-/** Option for the server that a command connects to. */
+/** Options for the server that a command connects to. */
 public final class ServerOption {
   @Option(
       names = "--server",

@@ -1,8 +1,8 @@
 package io.tapline.control.cli.console;
 
 /**
- * Thrown when a command fails. The message states what was wrong, where, and what to do. Exit code
- * 1.
+ * Thrown when a command fails, which then exits with code 1. The message must state what is wrong,
+ * where, and what to do.
  */
 public class CommandException extends RuntimeException {
   private static final long serialVersionUID = 1L;

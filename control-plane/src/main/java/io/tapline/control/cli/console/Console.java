@@ -113,7 +113,7 @@ public final class Console implements Terminal {
     }
   }
 
-  /** Prints bytes of text unchanged. */
+  /** Prints the first {@code length} bytes of a text unchanged. */
   public void bytes(byte[] text, int length) {
     try {
       progress.clear();
@@ -165,7 +165,7 @@ public final class Console implements Terminal {
     err.println("tapline: " + ReadableText.ofLines(message));
   }
 
-  /** Prints the text of an error unchanged, without the program's name in front of it. */
+  /** Prints the text of an error without the program's name in front of it. */
   public void errorText(String text) {
     progress.clear();
     err.print(ReadableText.ofLines(text));
@@ -214,7 +214,7 @@ public final class Console implements Terminal {
             data(new String(text, offset, length));
           }
 
-          /** Does nothing: the end of the command flushes and reports failures properly. */
+          /** Does nothing: the command flushes at its end, and then reports failures. */
           @Override
           public void flush() {}
 

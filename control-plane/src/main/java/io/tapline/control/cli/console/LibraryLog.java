@@ -13,7 +13,7 @@ import org.apache.logging.log4j.LogManager;
 /**
  * Forwards the logs of libraries that use java.util.logging, such as gRPC, to Log4j, which drops
  * them unless they are enabled, like the logs of all other libraries. Java's LogManager creates an
- * instance for the first logger.
+ * instance when the first logger is requested.
  */
 public final class LibraryLog {
   private static final String SETTINGS = "handlers=%s\n.level=INFO\n";
@@ -30,7 +30,7 @@ public final class LibraryLog {
     System.setProperty("java.util.logging.config.class", LibraryLog.class.getName());
   }
 
-  /** The handler that receives all records. */
+  /** Forwards each record to the Log4j logger of the same name. */
   public static final class ToLog4j extends Handler {
     private static final Formatter TEXT = new SimpleFormatter();
 

@@ -4,7 +4,7 @@ import org.apache.logging.log4j.Level;
 import org.apache.logging.log4j.LogManager;
 import org.apache.logging.log4j.core.config.Configurator;
 
-/** Sets the log level of standard error; log4j2.xml has the default. */
+/** Sets the level of the log on standard error; log4j2.xml defines the default. */
 public final class Logging {
   private Logging() {}
 

@@ -3,12 +3,13 @@ package io.tapline.control.cli.console;
 import java.util.List;
 import java.util.Optional;
 
-/** Finds names that users type. */
+/** Looks up names that users type. */
 public final class Names {
   private Names() {}
 
   /**
-   * Returns the item with a name, or throws an error that lists all names and suggests the nearest.
+   * Returns the candidate that was found for a name. If it is empty, throws a usage error that
+   * lists all names and suggests the nearest.
    */
   public static <T> T find(String name, String kind, Optional<T> candidate, List<String> names) {
     return candidate.orElseThrow(

@@ -14,13 +14,14 @@ public final class Numbers {
     return ns.isNumber() ? String.format(Locale.ROOT, "%,.3f", ns.asDouble() / NS_PER_MS) : "-";
   }
 
-  /** Formats any value; "-" if there is none. */
+  /** Formats any value; "-" for null. */
   public static String text(JsonNode value) {
     return value.isNull() ? "-" : value.asText();
   }
 
   /**
-   * Formats whole numbers with separators, others with three decimals; "-" if there is no number.
+   * Formats a number with thousands separators, and with three decimals unless it is whole; "-" if
+   * there is no number.
    */
   public static String plain(JsonNode number) {
     if (!number.isNumber()) {

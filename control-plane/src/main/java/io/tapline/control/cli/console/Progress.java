@@ -6,7 +6,7 @@ import java.io.PrintWriter;
 import java.util.Locale;
 
 /**
- * Shows progress to a waiting user: one line that is overwritten on a terminal, elsewhere a line
+ * Shows progress to a waiting user: on a terminal, one line that is overwritten; elsewhere, a line
  * every few seconds. Thread-safe.
  */
 public final class Progress implements ProgressListener {
@@ -18,7 +18,7 @@ public final class Progress implements ProgressListener {
   private final boolean terminal;
   private String lastStage = "";
 
-  /** The latest report of this stage, if it has not been shown. */
+  /** The latest report of the stage; empty if it has been shown. */
   private String pending = "";
 
   private String lastLine = "";
@@ -75,7 +75,7 @@ public final class Progress implements ProgressListener {
     }
   }
 
-  /** Formats one line; omits a rate that is not a positive number. */
+  /** Formats one line; omits the rate unless it is positive and finite. */
   static String text(
       String stage, double fraction, long packets, long bytes, double packetsPerSecond) {
     StringBuilder text = new StringBuilder(ReadableText.of(stage)).append('…');
@@ -111,7 +111,7 @@ public final class Progress implements ProgressListener {
     err.println("warning: " + ReadableText.ofLines(message));
   }
 
-  /** Ends the last stage. */
+  /** Shows the last stage's final state; on a terminal, then erases the line. */
   public synchronized void finish() {
     finishStage();
     clear();

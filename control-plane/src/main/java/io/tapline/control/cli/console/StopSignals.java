@@ -7,7 +7,7 @@ import java.util.function.Consumer;
 /**
  * Treats SIGTERM and SIGINT as requests for an orderly shutdown. A shutdown hook would not suffice:
  * hooks run concurrently, and Flink's would close a task manager whose job has yet to emit its
- * results. Java has no other API for signals, hence the suppressed warning.
+ * results. Java has no supported API for signals, hence the suppressed warning.
  */
 @SuppressWarnings("sunapi")
 public final class StopSignals {
@@ -43,7 +43,10 @@ public final class StopSignals {
     return ending;
   }
 
-  /** Returns unless a signal is ending the process, which then exits with the signal's code. */
+  /**
+   * Returns immediately, unless a signal is ending the process: then blocks until the process has
+   * exited with the signal's code.
+   */
   public static void leaveTheEndToThem() {
     while (ending) {
       LockSupport.park();

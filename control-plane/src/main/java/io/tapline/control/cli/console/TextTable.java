@@ -9,21 +9,21 @@ public final class TextTable {
   private static final String GAP = "  ";
 
   /**
-   * Maximum width of a cell even if the table's width is unlimited: an attacker's URL must not fill
-   * the screen.
+   * Maximum width of any cell, even if the table's width is unlimited: an attacker's URL must not
+   * fill the screen.
    */
   private static final int WIDEST = 200;
 
-  /** Minimum width to which columns of text are cut. */
+  /** Minimum width to which columns of text are narrowed. */
   private static final int NARROWEST = 16;
 
-  /** The content of a column. */
+  /** The alignment of a column, and whether it may be narrowed. */
   public enum Kind {
-    /** Left-aligned, cut if there is no room. */
+    /** Left-aligned, narrowed if there is no room. */
     TEXT,
-    /** Left-aligned, and never cut, because a part of the value would mean something else. */
+    /** Left-aligned, never narrowed, because a part of the value would mean something else. */
     NAME,
-    /** Right-aligned, never cut. */
+    /** Right-aligned, never narrowed. */
     NUMBER
   }
 
@@ -65,8 +65,8 @@ public final class TextTable {
   }
 
   /**
-   * Returns the table; every line is indented and ends with a line feed. If cutting text is not
-   * sufficient, the last columns are omitted, and a line names them.
+   * Returns the table; every line is indented and ends with a line feed. If narrowing columns of
+   * text is not sufficient, the last columns are omitted, and a line names them.
    */
   public String render(String indent) {
     List<String> headers = columns.stream().map(Column::header).toList();
@@ -90,7 +90,7 @@ public final class TextTable {
     }
   }
 
-  /** Narrows columns of text until the table fits; returns how many columns fit. */
+  /** Narrows columns of text until the table fits; returns the number of columns that fit. */
   private int fit(int[] widths, int max) {
     int shown = widths.length;
     while (width > 0 && total(widths, shown) > max && shown > 1) {
@@ -112,7 +112,7 @@ public final class TextTable {
     return total;
   }
 
-  /** Returns the widest column that can still be cut; -1 if none can. */
+  /** Returns the index of the widest column that can still be narrowed; -1 if none can. */
   private int widestText(int[] widths, int shown) {
     int widest = -1;
     for (int i = 0; i < shown; i++) {

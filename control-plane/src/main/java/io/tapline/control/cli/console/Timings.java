@@ -10,12 +10,12 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Records when the phases of a command began and ended, and the processor time of this process and
- * its children in each phase. The time includes all threads, so overlapping phases share it.
- * Thread-safe.
+ * Records when the phases of a command began and ended, and the CPU time of this process and its
+ * ended children in each phase. CPU time is that of all threads, so it counts in each of several
+ * overlapping phases. Thread-safe.
  */
 public final class Timings {
-  /** Unit of the times in proc(5), which is the same on every Linux that Java runs on. */
+  /** Clock ticks of proc(5) per second, the same on every Linux platform that Java supports. */
   private static final double TICKS_PER_SECOND = 100;
 
   private static final Path STAT = Path.of("/proc/self/stat");
@@ -24,7 +24,12 @@ public final class Timings {
   private final long processStartNs;
   private final List<Entry> entries = new ArrayList<>();
 
-  /** A phase in seconds since the start of the process; {@code to} is NaN while it lasts. */
+  /**
+   * A phase, in seconds since the start of the process.
+   *
+   * @param to NaN while the phase lasts
+   * @param cpu seconds of CPU time; NaN while the phase lasts
+   */
   record Entry(String name, double from, double to, double cpu) {}
 
   /**
@@ -74,7 +79,7 @@ public final class Timings {
         .toList();
   }
 
-  /** Returns a table for people, whose last row is the whole process so far. */
+  /** Returns a table of the phases that have ended; its last row is the process so far. */
   public String table() {
     StringBuilder table = new StringBuilder();
     table.append(
@@ -97,9 +102,9 @@ public final class Timings {
   }
 
   /**
-   * Returns the time since the start of this process, to a hundredth of a second. {@link
-   * ProcessHandle} reports only full seconds, since it adds the start to the boot time in whole
-   * seconds.
+   * Returns the time since the start of this process, with a resolution of 10 ms; 0 if unknown.
+   * {@link ProcessHandle} can be a second off, since it adds the process's start to a boot time in
+   * whole seconds.
    */
   private static double ageSeconds() {
     try {
@@ -111,7 +116,7 @@ public final class Timings {
     }
   }
 
-  /** Returns the processor time of this process and of its children that have ended. */
+  /** Returns the CPU time of this process and of its ended children; NaN if unknown. */
   private static double cpuSeconds() {
     try {
       return ticks(12, 15) / TICKS_PER_SECOND;

@@ -7,7 +7,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code tapline diagnose}: finds faults in the network from the hosts' headers. */
+/** {@code tapline diagnose}: finds faults from hosts' headers and reported bursts. */
 @Command(
     name = "diagnose",
     description =
@@ -35,7 +35,7 @@ public final class DiagnoseCommand implements Runnable {
     report.path("verdict").forEach(sentence -> console.line(sentence.asText()));
   }
 
-  /** Prints the nodes that are missing from the report, and whether it lacks headers. */
+  /** Prints the nodes that are missing from the report, and a hint if it lacks headers. */
   static void notes(Console console, JsonNode report) {
     report
         .path("missing")

@@ -175,7 +175,7 @@ final class DiagnoseQueueCommand implements Callable<Integer> {
   }
 
   /**
-   * Returns a table with a line for each culprit; a burst's figures are in the burst's first line.
+   * Returns a table with a line for each culprit; only the first line of a burst has its figures.
    */
   private String table(JsonNode bursts) {
     TextTable table =

@@ -9,15 +9,15 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Draws switches and the traffic that each link carries to a host, with the host on top (Confluo,
- * Figure 10(c)).
+ * Draws switches, and the number of segments that each link carried towards a host, with the host
+ * on top (Confluo, Figure 10(c)).
  */
 final class OutcastDrawing {
   private static final int WIDTH = 760;
   private static final int ROW = 90;
   private static final int TOP = 50;
 
-  /** Number that stands for the host in the drawing; no switch has it. */
+  /** ID of the host in the report's links; no switch has this ID. */
   private static final long HOST = 0;
 
   private OutcastDrawing() {}
@@ -78,7 +78,7 @@ final class OutcastDrawing {
         format(
             "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#999999\"/>%n",
             source[0], source[1], target[0], target[1]));
-    // The label is near the sender, where the links are far apart.
+    // The label is near the link's source, where links are farther apart.
     svg.append(
         format(
             "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" stroke=\"white\" stroke-width=\"4\" paint-order=\"stroke\">%,d</text>%n",

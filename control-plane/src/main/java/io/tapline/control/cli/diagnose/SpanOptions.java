@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Option;
 
-/** Options for the time span of a query. */
+/** Options for the time span of a diagnosis. */
 final class SpanOptions {
   @Option(
       names = "--from",

@@ -162,7 +162,7 @@ public final class DrillCommand implements Callable<Integer> {
   }
 
   /**
-   * Returns the filter, restricted to the flow's hash: the part of the flow's ID before the '-'.
+   * Returns the filter; with --flow, restricted to the flow's hash, the part of its ID before '-'.
    */
   private String withFlow() {
     if (flow == null) {

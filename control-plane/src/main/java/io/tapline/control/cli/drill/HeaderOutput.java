@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 
-/** Requests headers from the hosts' nodes and prints them, or writes them to a file. */
+/** Requests headers from the hosts' nodes and prints them, or writes the frames to a file. */
 public final class HeaderOutput {
   private static final String PATH = "/api/v1/drilldown";
 
@@ -83,10 +83,10 @@ public final class HeaderOutput {
   }
 
   /**
-   * Writes the frames that a request selects to a pcapng file: the whole file or none, since a
-   * partial one is not a valid capture.
+   * Writes the frames that a request selects to a pcapng file. The file appears only when it is
+   * complete, since a partial one is not a valid capture.
    *
-   * @throws CommandException if the file can't be written
+   * @throws CommandException if the response can't be read, or the file can't be written
    */
   public void write(ApiClient client, ObjectNode request, Path file) throws IOException {
     Path part = file.resolveSibling(file.getFileName() + ".part");

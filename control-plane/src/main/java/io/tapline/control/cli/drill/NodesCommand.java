@@ -83,7 +83,7 @@ public final class NodesCommand implements Callable<Integer> {
     return table;
   }
 
-  /** Returns the host's clock offset (positive: ahead), with its error bound. */
+  /** Returns the host's clock offset (positive: ahead) and its error bound; empty if unknown. */
   private static String clock(JsonNode agent) {
     return agent.has("clock_offset_ns")
         ? String.format(

@@ -15,7 +15,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code tapline samples}: headers that the taps of a switch captured (Planck, section 6.1). */
+/** {@code tapline samples}: shows headers that a switch's taps captured (Planck, section 6.1). */
 @Command(
     name = "samples",
     description = "Shows the latest headers that the taps of a switch captured.",

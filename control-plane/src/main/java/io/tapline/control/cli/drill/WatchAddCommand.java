@@ -145,7 +145,8 @@ final class WatchAddCommand implements Callable<Integer> {
   }
 
   /**
-   * Rejects the filter and the options of a single watch: a file defines its watches completely.
+   * With --file, rejects FILTER and the options of a single watch: the file defines its watches
+   * completely.
    */
   private void requireNoOther() {
     ParseResult parsed = spec.commandLine().getParseResult();

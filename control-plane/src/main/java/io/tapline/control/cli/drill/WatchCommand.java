@@ -5,7 +5,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code tapline watch}: aggregates that the hosts' MultiLog nodes maintain, and their alerts. */
+/** {@code tapline watch}: manages aggregates that hosts maintain, and their alerts. */
 @Command(
     name = "watch",
     description =

@@ -52,8 +52,8 @@ final class WatchFile {
    * Reads a file.
    *
    * @return the watches as {@code POST /api/v1/watches} takes them
-   * @throws UsageException if the file can't be read or is not a list of watches; the server checks
-   *     all values except durations
+   * @throws UsageException if the file can't be read, or is not a list of watches with known keys
+   *     and valid durations; the server checks all other values
    */
   static ArrayNode read(Path file) {
     JsonNode root = parse(file);

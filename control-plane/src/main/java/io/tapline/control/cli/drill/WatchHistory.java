@@ -5,15 +5,15 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Describes the periods in which a watch was not evaluated, and the reason why it ended. */
+/** Describes why a watch ended, when it was not evaluated, and how many alerts were lost. */
 final class WatchHistory {
   private static final double NS_PER_SECOND = 1e9;
 
   private WatchHistory() {}
 
   /**
-   * Returns a line for each gap; none for a watch that all nodes have evaluated without
-   * interruption.
+   * Returns lines for the watch's end, and for each node's gaps and lost alerts; none for an active
+   * watch that all nodes have evaluated without interruption or loss.
    */
   static List<String> lines(JsonNode watch) {
     String id = watch.path("id").asText();

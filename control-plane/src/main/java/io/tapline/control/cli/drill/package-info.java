@@ -1,2 +1,2 @@
-/** Commands that search the headers that hosts kept, and watch for new ones. */
+/** Commands that list agents and MultiLog nodes, search hosts' headers, and manage watches. */
 package io.tapline.control.cli.drill;
