@@ -10,8 +10,8 @@ import java.util.Base64;
 import java.util.HexFormat;
 
 /**
- * The rights of a token's holder. Only the secret's hash is stored; a secret of 256
- * random bits needs no slow hash function.
+ * The rights of a token's holder. Only the secret's hash is stored; a secret of 256 random bits
+ * needs no slow hash function.
  *
  * @param name user-facing name; empty for none
  * @param sha256 hash of the secret, 64 hexadecimal digits

@@ -109,7 +109,7 @@ public final class ExplainCommand implements Callable<Integer> {
     return 0;
   }
 
-  /** Returns the network; empty for queries about queues, which read taps and are not placed. */
+  /** Returns the network; empty for a query about queues, which reads taps and is not placed. */
   private static Optional<Network> placed(Optional<Network> network, Plan plan) {
     return network.filter(ignored -> plan.getQueuesCount() == 0);
   }

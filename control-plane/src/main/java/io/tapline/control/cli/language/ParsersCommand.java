@@ -138,8 +138,8 @@ public final class ParsersCommand implements Callable<Integer> {
   }
 
   /**
-   * Returns the options that a query may set for the parser: the fields whose strings it can
-   * reshape, with the kinds of these strings.
+   * Describes the options that a query may set for the parser, with the fields that they apply to
+   * and the kinds of these fields' strings; empty if there are none.
    */
   private static String options(ParserInfo parser, JsonNode fields) {
     List<String> texts = new ArrayList<>();

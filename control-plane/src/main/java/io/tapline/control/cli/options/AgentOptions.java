@@ -46,7 +46,7 @@ public final class AgentOptions {
   private String grace = "20s";
 
   /**
-   * Returns the time that the registry and its agents wait for each other.
+   * Returns the grace period: how long the registry and its agents wait for each other.
    *
    * @throws UsageException if the option is not a duration from 5 s to 24 h
    */
@@ -59,10 +59,10 @@ public final class AgentOptions {
   }
 
   /**
-   * Throws a usage error if other hosts could get leases without a token or a certificate, or if
-   * lease messages could be read in transit.
+   * Throws a usage error if other hosts could get leases without a token or a certificate, or could
+   * read lease messages in transit, unless --clear permits it.
    *
-   * @param option HOST:PORT, as the user wrote it
+   * @param option value of --agents, HOST:PORT
    */
   public void check(ClearOptions clear, String option) {
     if (certificate == null || tokens == null && clients == null) {
@@ -75,7 +75,7 @@ public final class AgentOptions {
   }
 
   /**
-   * Reads the files.
+   * Returns the conditions for access; reads the files that the options name.
    *
    * @throws UsageException if the options contradict each other, or a file can't be read
    */

@@ -11,7 +11,7 @@ public final class CapacityOptions {
   /** Maximum heap use of a small query, including what Kafka and Flink keep for it. */
   private static final long HEAP_PER_QUERY = 6L << 20;
 
-  /** Heap use of the server without queries. */
+  /** Heap use of a server without queries. */
   private static final long OWN_HEAP = 256L << 20;
 
   @Option(
@@ -21,7 +21,7 @@ public final class CapacityOptions {
           "Max queries at the same time; more are rejected. Default: one for each 6 MiB of the heap beyond 256 MiB, at least 12 and at most 100; 12 with --pcap, where each has a separate monitor.")
   private Integer maxQueries;
 
-  /** Throws usage errors before anything is started. */
+  /** Throws a usage error if the option is out of range; called before anything is started. */
   public void check() {
     long heap = Runtime.getRuntime().maxMemory();
     if (maxQueries != null && (maxQueries < 1 || maxQueries > maxQueriesFor(heap))) {
@@ -34,7 +34,7 @@ public final class CapacityOptions {
   /**
    * Returns the maximum number of concurrent queries.
    *
-   * @param files true if each query reads files, with a separate monitor
+   * @param files true if queries read files, each with a separate monitor
    */
   public int maxQueries(boolean files) {
     if (maxQueries != null) {
@@ -51,8 +51,8 @@ public final class CapacityOptions {
   }
 
   /**
-   * Returns the maximum that fits into the heap. Tiny queries need less heap but as much network
-   * memory, which is never larger than the heap.
+   * Returns the maximum that may be configured for a heap of this size. It suits only tiny queries;
+   * even these need Flink's network memory, which must not exceed the heap.
    */
   static int maxQueriesFor(long heapBytes) {
     return (int) Math.max(EmbeddedOptions.FEW_QUERIES, heapBytes / (2 * HEAP_PER_QUERY / 3));

@@ -9,7 +9,7 @@ import java.util.List;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** Options for capture files, and for other taps. */
+/** Options for capture files and taps. */
 public final class CaptureOptions {
   @Option(
       names = "--pcap",
@@ -29,7 +29,7 @@ public final class CaptureOptions {
   }
 
   /**
-   * Resolves the ports of taps.
+   * Resolves the taps' ports from the links in an inventory's network.
    *
    * @throws UsageException if the inventory's network lacks a switch or a port
    */
@@ -38,7 +38,7 @@ public final class CaptureOptions {
   }
 
   /**
-   * Requires a source of packets.
+   * Checks that there is a source of packets.
    *
    * @throws UsageException if neither a file nor a tap is given
    */

@@ -16,9 +16,10 @@ public final class Captures {
   private Captures() {}
 
   /**
-   * Checks the files, and taps of any kind.
+   * Checks the files and the taps, including those on interfaces.
    *
-   * @throws CommandException with the monitor's message
+   * @throws CommandException with the monitor's message, or {@link UsageException} if the monitor
+   *     reports wrong usage
    */
   public static void check(
       Installation installation, List<Path> files, List<Tap> taps, Console console)

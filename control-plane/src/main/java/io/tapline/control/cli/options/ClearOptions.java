@@ -9,9 +9,8 @@ import java.util.TreeMap;
 import picocli.CommandLine.Option;
 
 /**
- * Options that allow unencrypted connections beyond loopback. By default none are allowed: an
- * address that other hosts reach, or that is another host's, requires TLS or the operator's
- * statement that the network between the hosts is trusted.
+ * Options that allow unencrypted connections beyond loopback. By default, connections from and to
+ * other hosts require TLS; the operator can state that the network between the hosts is trusted.
  */
 public final class ClearOptions {
   /**
@@ -22,7 +21,7 @@ public final class ClearOptions {
     AGENTS,
     /** Switches. */
     OPENFLOW,
-    /** Brokers: those of --brokers, or the embedded broker that agents' monitors reach. */
+    /** The brokers of --brokers, or the embedded broker if agents' monitors connect to it. */
     KAFKA,
     /** The Redis server of --redis. */
     REDIS,
@@ -45,14 +44,14 @@ public final class ClearOptions {
           "Services whose connections beyond loopback may be unencrypted, in a trusted network: ${COMPLETION-CANDIDATES}.")
   private List<Service> services = new ArrayList<>();
 
-  /** The option and value of each unencrypted connection in use. */
+  /** The option and value of the last unencrypted connection checked, by service. */
   private final TreeMap<Service, String> used = new TreeMap<>();
 
   /**
-   * Throws if a connection to or from other hosts would be unencrypted although the operator has
-   * not allowed it.
+   * Throws a usage error if an unencrypted connection to or from other hosts is not allowed; called
+   * for each connection that would be unencrypted.
    *
-   * @param hosts hosts of the addresses to connect to, or to listen on
+   * @param hosts hosts in the addresses to connect to or listen on
    * @param where the option and its value
    * @param instead the options that encrypt the connection
    */
@@ -68,7 +67,7 @@ public final class ClearOptions {
     used.put(service, where);
   }
 
-  /** Warns once about each unencrypted connection. */
+  /** Warns once about each service with unencrypted connections. */
   public void warn(Console console) {
     used.forEach(
         (service, where) ->

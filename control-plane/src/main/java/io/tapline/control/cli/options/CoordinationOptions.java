@@ -61,8 +61,8 @@ public final class CoordinationOptions {
   }
 
   /**
-   * Verifies a subject's spelling: ZooKeeper compares subjects as strings, so another spelling
-   * would match nothing.
+   * Checks a subject's spelling: ZooKeeper compares subjects as strings, so another spelling would
+   * match no certificate.
    */
   private static void checkSubject(String subject) {
     try {
@@ -83,7 +83,7 @@ public final class CoordinationOptions {
     return !zookeeper.isEmpty();
   }
 
-  /** Throws usage errors before anything is started. */
+  /** Throws usage errors; called before anything is started. */
   public void check(boolean agents, ServiceOptions services) {
     if (!url.isEmpty() && !url.matches("https?://[^/?#]+")) {
       throw new UsageException("--advertised-url '" + url + "' is not http://HOST:PORT");
@@ -103,7 +103,8 @@ public final class CoordinationOptions {
   }
 
   /**
-   * Throws a usage error if the connection would be unencrypted; called after {@link #speakTls}.
+   * Throws a usage error if the connection would be unencrypted and --clear does not permit it.
+   * REQUIRES: {@link #speakTls} was called.
    */
   public void check(ClearOptions clear) {
     if (tls.isNone()) {
@@ -115,7 +116,7 @@ public final class CoordinationOptions {
     }
   }
 
-  /** Connects to ZooKeeper; returns null for a single control plane. */
+  /** Connects to ZooKeeper; returns null without --zookeeper. */
   public Leadership connect() throws PipelineException {
     return isWanted()
         ? Leadership.connect(
@@ -129,13 +130,13 @@ public final class CoordinationOptions {
   /**
    * Returns the URL at which other control planes reach this one.
    *
-   * @param listening URL that this one listens on
+   * @param listening URL of the listening address, the default
    */
   public String url(String listening) {
     return url.isEmpty() ? listening : url;
   }
 
-  /** Returns the host of the advertised URL, if one was given. */
+  /** Returns the host of the advertised URL; empty if none was given. */
   public List<String> advertisedHost() {
     return url.isEmpty() ? List.of() : List.of(URI.create(url).getHost());
   }

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 import picocli.CommandLine.Option;
 
-/** Option for the secret keys of monitors' hashes. */
+/** Option for the secret keys with which monitors hash. */
 public final class HashKeyOptions {
   @Option(
       names = "--hash-key-file",
@@ -20,7 +20,7 @@ public final class HashKeyOptions {
   /**
    * Reads the file; returns empty if none was given. Warns if it is world-readable.
    *
-   * @throws UsageException if its content is invalid
+   * @throws UsageException if the file can't be read, or its content is invalid
    */
   public Optional<HashKeys> read(Console console) {
     if (file == null) {

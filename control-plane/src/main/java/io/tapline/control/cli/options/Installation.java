@@ -14,7 +14,8 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * The folders of Tapline's files; {@code bin/tapline} passes both folders as system properties.
+ * The folders of Tapline's files. {@code bin/tapline} passes {@code home} and {@code prefix} as
+ * system properties.
  *
  * <pre>
  *                  a clone                          installed by packages
@@ -22,8 +23,9 @@ import java.util.function.Function;
  * tapline.prefix   HOME/build                       PREFIX
  * </pre>
  *
- * @param home the folder of {@code bin/tapline}, captures and scripts
- * @param prefix the folder of {@code bin} with the native programs, and of {@code share/tapline}
+ * @param home the folder that contains {@code bin/tapline}, captures and scripts
+ * @param prefix the folder that contains {@code bin}, with the native programs, and {@code
+ *     share/tapline}
  * @param plugins shared objects with out-of-tree parsers
  */
 public record Installation(Path home, Path prefix, List<Path> plugins) {
@@ -45,15 +47,15 @@ public record Installation(Path home, Path prefix, List<Path> plugins) {
   }
 
   /**
-   * Returns the native monitor, which is optional for a server whose packets are captured
-   * elsewhere.
+   * Returns the path of the native monitor, which may not exist: a server whose packets are
+   * captured on other hosts does not need it.
    */
   public Path monitor() {
     return programs().resolve("tapline-monitor");
   }
 
   /**
-   * Returns the native monitor.
+   * Returns the path of the native monitor.
    *
    * @throws CommandException if it is not built
    */
@@ -61,13 +63,13 @@ public record Installation(Path home, Path prefix, List<Path> plugins) {
     return required(monitor());
   }
 
-  /** Returns the native agent, which runs this host's monitor. */
+  /** Returns the path of the native agent, which runs this host's monitor; it may not exist. */
   public Path agent() {
     return programs().resolve("tapline-agent");
   }
 
   /**
-   * Returns the agent.
+   * Returns the path of the native agent.
    *
    * @throws CommandException if it is not built
    */
@@ -86,8 +88,8 @@ public record Installation(Path home, Path prefix, List<Path> plugins) {
   }
 
   /**
-   * Returns the catalogue that the monitor wrote at build time; with plug-ins, the monitor writes a
-   * new one.
+   * Returns the catalogue of parsers that the monitor wrote at build time; with plug-ins, the
+   * monitor is asked for a new one.
    */
   public String catalogueJson() {
     if (!plugins.isEmpty()) {
@@ -127,7 +129,7 @@ public record Installation(Path home, Path prefix, List<Path> plugins) {
     return file == null ? Inventory.empty() : read(file, Inventory::fromYaml);
   }
 
-  /** Checks that the inventory's settings for strings refer to existing parsers. */
+  /** Checks that the inventory's settings for strings refer to string fields of known parsers. */
   public static void requireTexts(Inventory inventory, Catalogue catalogue) {
     try {
       inventory.texts().requireTextsOf(catalogue);

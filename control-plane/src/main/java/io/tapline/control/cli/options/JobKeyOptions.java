@@ -25,7 +25,7 @@ final class JobKeyOptions {
   /**
    * Reads the file; returns empty if none was given. Warns if it is world-readable.
    *
-   * @throws UsageException if its content is invalid
+   * @throws UsageException if the file can't be read, or its content is invalid
    */
   Optional<JobKey> read(Console console) {
     if (file == null) {

@@ -49,7 +49,7 @@ public final class ListenOptions {
           "Proxy in front of the server: an address, a network (10.0.2.0/24) or a name. The audit log records its clients from X-Forwarded-For.")
   private List<String> proxies = new ArrayList<>();
 
-  /** Throws usage errors before anything is started. */
+  /** Throws usage errors; called before anything is started. */
   public void check(TlsOptions tls) {
     if (port < 0 || port > HIGHEST_PORT) {
       throw new UsageException("--port " + port + ": a port is a number from 0 to " + HIGHEST_PORT);
@@ -82,9 +82,9 @@ public final class ListenOptions {
   }
 
   /**
-   * Returns the options of the REST server; reads the files that they name.
+   * Returns the settings of the REST server; reads the token file.
    *
-   * @param names this host's names in the URLs that clients use
+   * @param names names of this host in the URLs that clients use
    */
   public RestOptions rest(TlsOptions tls, List<String> names) {
     Optional<TlsFiles> own = tls.of(TlsOptions.Service.REST);
@@ -100,7 +100,7 @@ public final class ListenOptions {
     }
   }
 
-  /** Returns the URL that users open. */
+  /** Returns the URL at the listening address. */
   public String url(int actualPort, TlsOptions tls) {
     String host = address.contains(":") ? "[" + address + "]" : address;
     String scheme = tls.of(TlsOptions.Service.REST).isPresent() ? "https" : "http";

@@ -5,11 +5,11 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 
-/** A TCP port of this host. */
+/** Checks TCP ports to listen on. */
 final class ListeningPort {
   private ListeningPort() {}
 
-  /** Throws if a port can't be used, before a pipeline is started. */
+  /** Throws if the port can't be listened on; called before a pipeline is started. */
   static void requireFree(InetAddress address, int port) {
     try (ServerSocket socket = new ServerSocket(port, 1, address)) {
       socket.getLocalPort();

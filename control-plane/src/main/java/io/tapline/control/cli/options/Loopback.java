@@ -4,13 +4,13 @@ import java.net.URI;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Recognizes loopback addresses, which never leave this host. */
+/** Recognizes loopback addresses, whose traffic never leaves this host. */
 public final class Loopback {
   private Loopback() {}
 
   /**
-   * Returns true for loopback. Checks only the text, since the address of any other name may
-   * change.
+   * Returns true for loopback addresses and localhost. Resolves no other names, since their
+   * addresses may change.
    */
   public static boolean is(String host) {
     return host.equals("localhost")
@@ -19,7 +19,7 @@ public final class Loopback {
         || host.matches("127(\\.\\d{1,3}){3}");
   }
 
-  /** Returns the hosts of HOST:PORT,HOST:PORT. */
+  /** Returns the hosts in a list HOST:PORT,HOST:PORT…; empty for an empty string. */
   static List<String> hosts(String addresses) {
     return addresses.isEmpty()
         ? List.of()

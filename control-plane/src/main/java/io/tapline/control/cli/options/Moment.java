@@ -7,7 +7,7 @@ import java.time.Instant;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A point in time, in formats for people and for programs. */
+/** Parses points in time and durations, in formats for people and for programs. */
 public final class Moment {
   public static final String HELP =
       "as 2026-11-22T00:15:00Z, as nanoseconds since the epoch, or as a time ago: 90s, 5m, 2h";
@@ -19,9 +19,10 @@ public final class Moment {
   private Moment() {}
 
   /**
-   * Parses a time; returns nanoseconds since the epoch.
+   * Parses a point in time; returns nanoseconds since the epoch.
    *
-   * @param option option that takes the value, for errors
+   * @param option name of the option, for errors
+   * @param now time to which a time ago refers
    */
   public static long nanoseconds(String option, String text, Instant now) {
     Matcher ago = AGO.matcher(text);
@@ -40,7 +41,7 @@ public final class Moment {
   /**
    * Parses a duration; returns nanoseconds.
    *
-   * @param option option that takes the value, for errors
+   * @param option name of the option, for errors
    */
   public static long duration(String option, String text) {
     Matcher matcher = AGO.matcher(text);

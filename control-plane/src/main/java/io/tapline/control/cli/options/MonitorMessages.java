@@ -13,7 +13,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import picocli.CommandLine.ExitCode;
 
-/** Converts a monitor's standard error output ({@code --status json}) to user-facing messages. */
+/** Shows users the status that a monitor writes to standard error with {@code --status json}. */
 public final class MonitorMessages {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
@@ -40,7 +40,7 @@ public final class MonitorMessages {
         read(line);
       }
     } catch (IOException ended) {
-      // The pipe is closed: no more messages will arrive.
+      // The pipe is broken: no more messages will arrive.
     }
   }
 
@@ -68,7 +68,7 @@ public final class MonitorMessages {
     }
   }
 
-  /** Throws an exception with the monitor's message if the monitor failed. */
+  /** Waits for the last message, and throws an exception with the error if the monitor failed. */
   public void requireSuccess(int exitCode) throws InterruptedException {
     reader.join();
     console.progress().finish();

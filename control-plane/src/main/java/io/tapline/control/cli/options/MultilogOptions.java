@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import picocli.CommandLine.Option;
 
-/** Options for the MultiLog nodes of a server. */
+/** Options for the MultiLog nodes that a server queries, and for its watches. */
 public final class MultilogOptions {
   @Option(
       names = "--multilog",
@@ -52,9 +52,9 @@ public final class MultilogOptions {
   private Path watches;
 
   /**
-   * Returns the nodes and the options for connections to them.
+   * Returns the nodes, the options for connections to them, and the watches' file.
    *
-   * @param coordinated true for one of several control planes
+   * @param coordinated true if ZooKeeper coordinates several control planes
    * @throws UsageException if the options contradict each other, or a file can't be read
    */
   public ServerSettings.Nodes nodes(boolean coordinated) {

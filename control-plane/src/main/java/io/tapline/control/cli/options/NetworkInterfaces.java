@@ -7,8 +7,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * The host's network interfaces, from the kernel's list: Java's list lacks interfaces without an
- * address, such as most ports that receive mirrored packets.
+ * This host's network interfaces, from the kernel's list. Java's list lacks interfaces without an
+ * address, such as most that receive mirrored packets.
  */
 public final class NetworkInterfaces {
   private static final Path LIST = Path.of("/proc/self/net/dev");
@@ -23,7 +23,7 @@ public final class NetworkInterfaces {
     }
   }
 
-  /** Returns the names, each of which ends at a colon; the two header lines have none. */
+  /** Returns the names. A line's name ends at a colon; the two header lines have none. */
   private static List<String> names() {
     try {
       return Files.readAllLines(LIST).stream()

@@ -13,8 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Requests the list of parsers, including plug-ins, from the monitor: only the monitor loads
- * plug-ins.
+ * Requests the list of parsers, including those in plug-ins, from the monitor: only the monitor can
+ * load plug-ins.
  */
 final class PluginCatalogue {
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -61,7 +61,7 @@ final class PluginCatalogue {
           return status.path("message").asText();
         }
       } catch (JsonProcessingException e) {
-        // Users need only the status lines.
+        // Skips lines that are not status messages.
       }
     }
     return "loading plug-ins: tapline-monitor ended with exit code " + exitCode;

@@ -16,7 +16,7 @@ public final class PluginOptions {
           "Shared object with parsers (docs/tutorials/a-parser-out-of-tree.md); repeat for several.")
   private List<Path> files = new ArrayList<>();
 
-  /** Returns the files after checking each. */
+  /** Returns the files' absolute paths after checking that the files exist. */
   List<Path> checked() {
     for (Path file : files) {
       if (!Files.isRegularFile(file)) {

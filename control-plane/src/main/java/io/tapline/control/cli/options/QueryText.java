@@ -14,7 +14,7 @@ import java.nio.file.Path;
  * input.
  */
 public final class QueryText {
-  /** The description in the options' help. */
+  /** Description of the argument, for help texts. */
   public static final String HELP = "The query; @FILE reads it from a file, - from standard input.";
 
   private static final int MAX_BYTES = 1 << 16;

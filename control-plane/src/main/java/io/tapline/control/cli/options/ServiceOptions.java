@@ -147,7 +147,7 @@ public final class ServiceOptions {
     return brokers;
   }
 
-  /** Returns the brokers of {@code --brokers}, if any; called after {@link #speakTls}. */
+  /** Returns the brokers of --brokers, if any. REQUIRES: {@link #speakTls} was called. */
   public Optional<KafkaEndpoint> kafka() {
     return brokers.isEmpty()
         ? Optional.empty()
@@ -164,7 +164,7 @@ public final class ServiceOptions {
     }
   }
 
-  /** Returns the brokers that jobs log in to; empty if jobs do not log in. */
+  /** Returns the addresses of the brokers that jobs log in to; empty if jobs do not log in. */
   public String jobBrokers() {
     if (!jobBrokers.isEmpty() && brokers.isEmpty()) {
       throw new UsageException("--job-brokers requires --brokers");
@@ -172,7 +172,7 @@ public final class ServiceOptions {
     return jobBrokers;
   }
 
-  /** Returns the key in the file, or a random one. */
+  /** Returns the key in the file of --job-key-file, or a random one. */
   public JobKey jobKey(Console console) {
     return jobKey.read(console).orElseGet(JobKey::random);
   }
@@ -186,7 +186,7 @@ public final class ServiceOptions {
     }
   }
 
-  /** Sets the TLS files for an external broker, Redis or Flink. */
+  /** Sets the TLS files for external brokers, Redis and Flink; checks the brokers' addresses. */
   public void speakTls(TlsOptions tls) {
     requireAddresses("--brokers", brokers);
     requireAddresses("--job-brokers", jobBrokers);
@@ -215,8 +215,8 @@ public final class ServiceOptions {
   }
 
   /**
-   * Throws a usage error if any of these connections to other hosts would be unencrypted; called
-   * after {@link #speakTls}.
+   * Throws a usage error if a connection to another host would be unencrypted and --clear does not
+   * permit it. REQUIRES: {@link #speakTls} was called.
    */
   public void check(ClearOptions clear) {
     if (kafkaTls.isNone()) {
@@ -262,7 +262,7 @@ public final class ServiceOptions {
     return flinkTls;
   }
 
-  /** Returns the Redis server of {@code --redis}, if any; called after {@link #speakTls}. */
+  /** Returns the Redis server of --redis, if any. REQUIRES: {@link #speakTls} was called. */
   public Optional<RedisEndpoint> redis(Console console) {
     if (redis.isEmpty()) {
       if (redisPassword != null) {
@@ -304,10 +304,11 @@ public final class ServiceOptions {
   }
 
   /**
-   * Returns the settings of a pipeline on these services, which must be reachable.
+   * Returns the settings of a pipeline on these services, after checking that Kafka and Redis are
+   * reachable.
    *
    * @param installation installation with its plug-ins
-   * @param network network of the inventory, in which queries are placed
+   * @param network the inventory's network, in which queries are placed
    * @param hashKeys hash keys of the monitors that the pipeline starts
    * @param maxQueries maximum number of concurrent queries
    */
@@ -344,7 +345,7 @@ public final class ServiceOptions {
   }
 
   /**
-   * Returns true if all services are external: queries and their jobs then outlive this process.
+   * Returns true if all services are external, so that queries and their jobs outlive this process.
    */
   boolean areOthers() {
     return !brokers.isEmpty() && !redis.isEmpty() && !flink.isEmpty();

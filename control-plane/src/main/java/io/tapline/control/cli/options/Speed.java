@@ -4,7 +4,7 @@ package io.tapline.control.cli.options;
 public enum Speed {
   /** Reads packets as fast as they can be processed. */
   MAX("max"),
-  /** Reads packets at the speed of their capture. */
+  /** Reads packets at the rate at which they were captured. */
   REAL("1x");
 
   private final String flag;

@@ -29,14 +29,14 @@ public final class TapOptions {
   /**
    * Resolves the taps' ports from the links in an inventory's network.
    *
-   * @throws UsageException if there is no such switch or port; the message lists the existing ones
+   * @throws UsageException if the network lacks a switch or port; the message lists existing ones
    */
   public void resolve(Inventory inventory) {
     PortNames ports = new PortNames(inventory.ports());
     taps = taps.stream().map(tap -> resolved(tap, ports)).toList();
   }
 
-  /** Returns the tap with its port's number in place of a name. */
+  /** Returns the tap with the network's names of the switch and port. */
   static Tap resolved(Tap tap, PortNames ports) {
     int equals = tap.text().indexOf('=');
     String[] place = tap.text().substring(0, equals).split(":", -1);

@@ -16,7 +16,7 @@ import picocli.CommandLine.Option;
 public final class TlsOptions {
   /** The peer of a connection. */
   public enum Service {
-    /** Users' commands and browsers, which present tokens. */
+    /** REST clients: users' commands and browsers, which present tokens. */
     REST,
     /** Switches, which must also present a certificate. */
     OPENFLOW,
@@ -61,7 +61,7 @@ public final class TlsOptions {
       description = "Certificate authorities (PEM) that signed the certificates of those services.")
   private Path authorities;
 
-  /** Throws usage errors before anything is started. */
+  /** Throws usage errors; called before anything is started. */
   public void check() {
     boolean complete = certificate != null && key != null && authorities != null;
     boolean some = certificate != null || key != null || authorities != null;
@@ -78,7 +78,7 @@ public final class TlsOptions {
     }
   }
 
-  /** Checks the options of a command that connects only to these services. */
+  /** Throws usage errors; for a command that uses only these services. */
   public void check(Set<Service> knownServices) {
     for (Service service : services) {
       if (!knownServices.contains(service)) {
@@ -89,7 +89,7 @@ public final class TlsOptions {
   }
 
   /**
-   * Returns absolute paths: jobs also read the files, in processes with different working folders.
+   * Returns the files under absolute paths, since jobs read them, too, in other working folders.
    */
   private TlsFiles files() {
     return new TlsFiles(absolute(authorities), absolute(certificate), absolute(key));

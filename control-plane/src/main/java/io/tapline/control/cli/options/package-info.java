@@ -1,2 +1,2 @@
-/** Options that several commands share, with their validation and the files that they name. */
+/** Options that several commands share, their validation, and reading the files that they name. */
 package io.tapline.control.cli.options;

@@ -16,7 +16,8 @@ final class HostNamesOption {
   /**
    * Returns the names in the inventory; without one, hosts are shown by their addresses.
    *
-   * @throws io.tapline.control.cli.console.CommandException if the file is not an inventory
+   * @throws io.tapline.control.cli.console.CommandException if the file can't be read or is not an
+   *     inventory
    */
   HostNames names() {
     return HostNames.withInventory(Installation.inventory(inventoryFile));

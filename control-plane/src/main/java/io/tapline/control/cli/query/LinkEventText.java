@@ -8,7 +8,7 @@ import java.util.Locale;
 
 /** Renders link events, as {@code GET /api/v1/links/events} returns them. */
 final class LinkEventText {
-  /** Maximum number of flows shown for an event; the JSON contains all. */
+  /** Maximum number of flows shown for an event; JSON output has no such limit. */
   private static final int SHOWN_FLOWS = 5;
 
   private LinkEventText() {}
@@ -48,8 +48,8 @@ final class LinkEventText {
   }
 
   /**
-   * Returns the load that triggered the event; only the compared value is known if the event does
-   * not contain the deciding tuple.
+   * Returns the load that triggered the event; only the compared value if the event lacks the tuple
+   * that triggered it.
    */
   private static String load(JsonNode event) {
     if (event.has("share") || event.has("low_share")) {

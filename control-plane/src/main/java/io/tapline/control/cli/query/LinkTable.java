@@ -16,12 +16,12 @@ import java.util.TreeMap;
 final class LinkTable {
   private static final String ABSENT = "-";
 
-  /** The end of the latest window, by link, statistic and query. */
+  /** The end of the latest window added, by link, statistic and query. */
   private final Map<String, Long> shown = new HashMap<>();
 
   private final List<List<String>> lines = new ArrayList<>();
 
-  /** The figures of a line. */
+  /** The load of a link in a window. */
   private static final class Line {
     private final String series;
     private final JsonNode load;
@@ -40,7 +40,7 @@ final class LinkTable {
           case "share" -> share = value;
           case "bits_per_second" -> bitsPerSecond = value;
           default -> {
-            // Only the JSON contains the bounds.
+            // The table omits the bounds; JSON output contains them.
           }
         }
       }
@@ -48,9 +48,9 @@ final class LinkTable {
   }
 
   /**
-   * Adds the lines of a link that have not been added yet. The link is an element of the response
-   * to {@code GET /api/v1/links}.
+   * Adds a line for each window of a link that has not been added yet.
    *
+   * @param link element of the response to {@code GET /api/v1/links}
    * @return true if there are any
    */
   boolean add(JsonNode link) {
@@ -103,7 +103,7 @@ final class LinkTable {
     return Double.isNaN(value) ? ABSENT : String.format(Locale.ROOT, "%,.1f", value);
   }
 
-  /** Returns the lines added since the last call as a table. */
+  /** Returns a table of the lines added since the last call. */
   String take(int columns) {
     TextTable table =
         new TextTable(

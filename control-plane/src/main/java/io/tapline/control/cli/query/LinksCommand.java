@@ -67,7 +67,7 @@ public final class LinksCommand implements Callable<Integer> {
     return 0;
   }
 
-  /** Prints the links with loads that have not been printed yet; returns true if there were any. */
+  /** Prints links with loads that have not been printed yet; returns true if there were any. */
   private boolean print(ApiClient client, LinkTable shownTable) {
     boolean hasAny = false;
     for (JsonNode link : client.get(path()).path("links")) {

@@ -5,7 +5,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code tapline query}: manages queries of a running server. */
+/** {@code tapline query}: manages a running server's queries. */
 @Command(
     name = "query",
     description = "Submits queries to a server, follows and stops them.",
