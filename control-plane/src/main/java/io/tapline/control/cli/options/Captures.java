@@ -18,8 +18,8 @@ public final class Captures {
   /**
    * Checks the files and the taps, including those on interfaces.
    *
-   * @throws CommandException with the monitor's message, or {@link UsageException} if the monitor
-   *     reports wrong usage
+   * @throws CommandException with the monitor's message, except for wrong usage, which causes a
+   *     usage error with that message
    */
   public static void check(
       Installation installation, List<Path> files, List<Tap> taps, Console console)
