@@ -6,14 +6,14 @@ import io.tapline.schema.rpc.QueryAccounting;
 /** Events of one query on one host. Called in order, on the registry's thread. */
 public interface AssignmentEvents {
   /**
-   * Called when the host has restarted, or has dropped the query: unsent data is lost. This is the
-   * last event, unless the query is assigned again.
+   * Called when the agent was restarted, its monitor was lost, or it no longer has the query:
+   * unsent data is lost. This is the last event, unless the query is assigned again.
    */
   void lost(String reason);
 
   /**
-   * Called when the host has had no lease for the time after which another host may take over. A
-   * listener that does nothing keeps waiting for the host.
+   * Called when the host has had no lease for so long that another host may take over. If the
+   * listener does nothing, the query waits for the host until the grace period ends.
    */
   void disconnected();
 
@@ -31,19 +31,18 @@ public interface AssignmentEvents {
    */
   void triggers(MonitorStatus.Triggers response);
 
-  /** Reports that, after at most 1.5 s, the monitor keeps no more than this share of the flows. */
+  /** Reports that, within 1.5 s, the monitor will keep no more than this share of the flows. */
   void limited(double rate);
 
   /**
-   * Called when all data of the packets that the monitor captured has been sent. This is the last
-   * event.
+   * Called when the query has ended and the monitor has sent all its data. This is the last event.
    */
   void ended(QueryAccounting accounting);
 
   /**
-   * Called when the query can't run, or can't run to its end. This is the last event.
+   * Called when the query was refused or has failed. This is the last event.
    *
-   * @param kind the party at fault, as the monitor reports it: "user", "resources" or "internal"
+   * @param kind kind of cause: "user", "resources" or "internal" (schema/monitor.proto)
    */
   void failed(String kind, String reason);
 

@@ -12,7 +12,9 @@ public interface Assignments {
    */
   boolean assign(String agent, String query, int epoch, Plan plan, AssignmentEvents events);
 
-  /** Adopts an assignment of an earlier control plane; the host resumes it if it still has it. */
+  /**
+   * Adopts an earlier control plane's assignment: it continues on the host, or is reported as lost.
+   */
   boolean inherit(String agent, String query, int epoch, Plan plan, AssignmentEvents events);
 
   /**
@@ -31,7 +33,7 @@ public interface Assignments {
    */
   void forget(String agent, String query);
 
-  /** Sets the share of a query's flows that the pipeline can process. */
+  /** Limits a query on a host to the share of its flows that the pipeline can process. */
   void limit(String agent, String query, double rate);
 
   /** Sets the total number of packets that a part may take (schema/monitor.proto). */

@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Delegates to another trust manager and audits the agents' certificates that it rejects: gRPC
- * closes such connections silently. Thread-safe.
+ * Delegates to another trust manager, and writes the agents' certificates that it rejects to the
+ * audit log, since gRPC closes such connections silently. Thread-safe.
  */
 final class AuditedTrust extends X509ExtendedTrustManager {
   private static final Logger AUDIT = LoggerFactory.getLogger("tapline.audit");

@@ -6,13 +6,13 @@ import java.util.Deque;
 import java.util.List;
 
 /**
- * Estimates how far a host's clock is ahead of this one's from probes and their responses, like NTP
- * (RFC 5905, section 8): of the latest exchanges, the one with the shortest round trip counts,
- * since the offset can't be wrong by more than half of it. An exchange that a later one contradicts
- * predates a clock adjustment and is ignored. Not thread-safe.
+ * Estimates how far another host's clock is ahead of this one's, from probes and their responses,
+ * as NTP does (RFC 5905, section 8). Of the latest exchanges, the one with the shortest round trip
+ * gives the estimate, since its error is at most half the round trip. An exchange that a later one
+ * contradicts predates a clock adjustment and is discarded. Not thread-safe.
  */
 public final class ClockOffset {
-  /** Number of latest exchanges that count; older ones don't, since clocks drift. */
+  /** Number of exchanges that are kept; older ones are discarded, since clocks drift. */
   private static final int KEPT = 16;
 
   private final Deque<Estimate> last = new ArrayDeque<>();
@@ -30,7 +30,8 @@ public final class ClockOffset {
   }
 
   /**
-   * Returns the nanoseconds by which the two most distant clocks certainly differ; 0 if no two do.
+   * Returns the largest difference between two clocks that is certain despite the errors; 0 if all
+   * clocks may be equal.
    */
   public static long differenceNs(List<Estimate> clocks) {
     long ahead = clocks.stream().mapToLong(clock -> clock.offsetNs - clock.errorNs).max().orElse(0);

@@ -8,8 +8,8 @@ import com.google.protobuf.util.JsonFormat;
 import io.tapline.schema.rpc.MonitorStatus;
 
 /**
- * Reads the events of protocol-0 agents, which are lines of JSON: the event's name, then its
- * message's fields (schema/monitor.proto).
+ * Reads the events of protocol-0 agents: JSON objects that name the event and contain the fields of
+ * its message (schema/monitor.proto).
  */
 final class EventJson {
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -17,8 +17,8 @@ final class EventJson {
   private EventJson() {}
 
   /**
-   * Returns the event with the status's epoch; without an event if this version does not know its
-   * kind.
+   * Returns the status's event, parsed from JSON, with the same epoch; no event is set if the JSON
+   * is invalid or this version does not know the kind of event.
    */
   static MonitorStatus read(MonitorStatus status) {
     MonitorStatus.Builder event = MonitorStatus.newBuilder();

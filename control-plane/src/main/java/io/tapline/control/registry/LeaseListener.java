@@ -3,7 +3,10 @@ package io.tapline.control.registry;
 import io.tapline.schema.rpc.EventBatch;
 import java.util.function.LongConsumer;
 
-/** Receives events of hosts' leases in order, on the registry's thread, which it must not block. */
+/**
+ * Receives reports about hosts' leases. All methods except {@link #events} are called in order, on
+ * the registry's thread, which they must not block.
+ */
 public interface LeaseListener {
   /**
    * Called when a host's agent has taken a lease, for the first time or again.
@@ -25,16 +28,17 @@ public interface LeaseListener {
    * Reports how many packets have reached a monitor.
    *
    * @param incarnation incarnation of the monitor
-   * @param packets packets of any query since the monitor started
-   * @param untilNs everything that arrived before this System.nanoTime of this process is counted
+   * @param packets number of packets, for any query, since the monitor started
+   * @param untilNs time up to which arrivals are counted, as System.nanoTime of this process
    */
   default void copies(String agent, long incarnation, long packets, long untilNs) {}
 
   /**
-   * Reports events of a query that a monitor has sent.
+   * Delivers events that a monitor reported for a query. Called on any thread.
    *
-   * @param taken called on any thread once events are safe, with the number of the monitor's next
-   *     event; the agent sends all others again if this control plane is replaced
+   * @param taken to be called, on any thread, once events are stored, with the number of the first
+   *     event that is not; if this control plane is replaced, the agent sends that event and all
+   *     later ones again
    * @return true if the listener takes the events; if no listener does, the agent may drop them
    */
   default boolean events(String agent, EventBatch batch, LongConsumer taken) {

@@ -60,7 +60,7 @@ public record RegistryOptions(
         address, term, brokers, newKeys, logins, probe, lease, disconnectAfter, grace);
   }
 
-  /** Returns these options with brokers to which monitors log in. */
+  /** Returns these options with the given broker logins. */
   public RegistryOptions withLogins(Function<String, Login> newLogins) {
     return new RegistryOptions(
         address, term, brokers, hashKeys, newLogins, probe, lease, disconnectAfter, grace);

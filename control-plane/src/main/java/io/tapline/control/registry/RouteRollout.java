@@ -6,8 +6,8 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Distributes routes to all hosts that need them, and determines when none of them uses an earlier
- * version. Confined to the registry's thread, except {@link #switches}.
+ * Distributes routes to all hosts that need them, and determines when no host uses an earlier
+ * version any more. Confined to the registry's thread, except {@link #switches}.
  */
 final class RouteRollout {
   private final Collection<Agent> agents;

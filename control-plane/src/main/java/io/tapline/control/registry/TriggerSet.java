@@ -16,7 +16,10 @@ import java.util.TreeMap;
  * @param triggers the triggers by number ({@code PacketTrigger.processor})
  */
 public record TriggerSet(long version, Map<Integer, PacketTrigger> triggers) {
-  /** Maximum bytes of triggers in a command, since messages to monitors have at most 192 KiB. */
+  /**
+   * A command takes no more triggers once they have this many bytes, since messages to monitors
+   * have at most 192 KiB.
+   */
   private static final int MAX_PART_BYTES = 128 << 10;
 
   public TriggerSet {

@@ -1,7 +1,7 @@
 package io.tapline.control.replicas;
 
 /**
- * A change of a pool's size.
+ * A change to a pool's servers or pages.
  *
  * @param timeNs end of the window that caused it
  * @param servers number of servers after the change

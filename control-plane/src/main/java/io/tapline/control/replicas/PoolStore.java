@@ -25,8 +25,8 @@ final class PoolStore {
   }
 
   /**
-   * Returns the addresses of the servers that have a page, by URL; contains only pages that are
-   * also on servers other than the first.
+   * Returns, by URL, the addresses of the servers that have the page. Pages that only the first
+   * server has are not included.
    */
   Map<String, List<String>> read() {
     try (Jedis redis = RedisClients.connect(endpoint)) {

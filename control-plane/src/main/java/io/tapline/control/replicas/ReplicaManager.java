@@ -20,15 +20,15 @@ import redis.clients.jedis.exceptions.JedisException;
  * Brings a pool to the state that its {@link Updater} wants, window by window.
  *
  * <p>A server gets requests only once it runs and has the pages, and is stopped only once it no
- * longer gets any. A change that fails is reported and leaves the pool unchanged; it is retried
- * with a later window. Thread-safe.
+ * longer gets any. A change that fails is reported, and retried with a later window, except a
+ * failed stop. Thread-safe.
  */
 public final class ReplicaManager implements AutoCloseable {
   private static final double NS_PER_S = 1e9;
 
   /**
-   * Number of pauses before copies are removed. They last twice as long as nginx may take to notice
-   * a change (its timer is 200 ms).
+   * Number of pauses before copies are removed. They last more than twice as long as nginx may take
+   * to notice a change (its timer is 200 ms).
    */
   private static final int DRAIN_PAUSES = 5;
 
@@ -60,7 +60,8 @@ public final class ReplicaManager implements AutoCloseable {
   }
 
   /**
-   * Takes over a pool in the state that Redis has, or with its first server alone.
+   * Takes over a pool in the state stored in Redis, or with only its first server if none is
+   * stored.
    *
    * @param done receives changes
    * @param failed receives failures

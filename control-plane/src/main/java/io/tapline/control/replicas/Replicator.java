@@ -32,7 +32,10 @@ final class Replicator {
           .connectTimeout(Duration.ofSeconds(5))
           .build();
 
-  /** Returns true if a URL can be copied: it has no query and does not leave its folder. */
+  /**
+   * Returns true if a URL can be copied: it is a path without query, escapes or names that begin
+   * with a dot.
+   */
   static boolean isPlain(String url) {
     return url.length() <= LONGEST_URL && PLAIN.matcher(url).matches();
   }

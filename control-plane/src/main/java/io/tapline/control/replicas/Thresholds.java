@@ -3,9 +3,9 @@ package io.tapline.control.replicas;
 /**
  * The thresholds at which servers are added and removed.
  *
- * <p>The upper one is at least twice the lower one. Hence the number of servers changes only with
- * the request rate: if n servers are too many for a page, its rate is below n times the lower
- * threshold, hence below 2 (n - 1) times it, and n - 1 servers are not too few.
+ * <p>The upper one is at least twice the lower one, so the number of servers does not oscillate
+ * while the request rate is constant: if n servers are too many for a page, its rate is below n
+ * times the lower threshold, hence below 2 (n - 1) times it, and n - 1 servers are not too few.
  *
  * @param upperPerSecond maximum requests for one page that one server should answer
  * @param lowerPerSecond minimum requests for the most popular page on each server; with fewer, a

@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Audit log: one line for each completed request that could change or show something, or that was
- * refused.
+ * Audit log: one line for each completed request that may have changed something, or that was
+ * refused; at level DEBUG, also for reads.
  *
  * <pre>
  * 2026-11-22T18:15:00.123Z audit: 403 GET /api/v1/nodes tenant=web role=analyst token=5e884898 name=- from=10.0.0.7
@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
 final class Audit implements AutoCloseable {
   /**
    * Maximum number of refusals that are logged per second, per tenant and for all clients without a
-   * token.
+   * valid token.
    */
   static final int REFUSALS_PER_SECOND = 10;
 
@@ -86,8 +86,8 @@ final class Audit implements AutoCloseable {
   }
 
   /**
-   * Returns all X-Forwarded-For headers in their order: a proxy may add a separate header rather
-   * than an entry.
+   * Returns all X-Forwarded-For headers, in order: a proxy may add a separate header rather than
+   * extend an existing one.
    */
   private static List<String> forwarded(Context ctx) {
     return Collections.list(ctx.req().getHeaders("X-Forwarded-For"));
@@ -103,7 +103,7 @@ final class Audit implements AutoCloseable {
     return word.toString();
   }
 
-  /** Logs the number of refusals that no line has counted yet. */
+  /** Logs the number of refusals left out since the last line. */
   @Override
   public void close() {
     long unwritten = leftOut.getAndSet(0);

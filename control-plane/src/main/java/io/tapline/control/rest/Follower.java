@@ -8,8 +8,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Redirects requests to the leader if this control plane is a follower, except those that any
- * server can answer: reads from the result store, and operators' requests to each server.
+ * Redirects requests to the leader if this control plane is a follower, except reads that any
+ * server can answer: queries with their results, the catalogue, and everything outside the API,
+ * such as the dashboard, health and metrics.
  */
 final class Follower {
   private static final List<String> OWN =

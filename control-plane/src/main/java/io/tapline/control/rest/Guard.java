@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
  * rebinding, visible in Host) or to its address (request forgery, visible in Origin).
  */
 final class Guard {
-  /** Policy of responses that are not pages. */
+  /** Content security policy of responses that are not pages. */
   static final String NOTHING = "default-src 'none'; frame-ancestors 'none'";
 
   private static final Pattern PORT = Pattern.compile(":\\d*$");
@@ -86,8 +86,8 @@ final class Guard {
   }
 
   /**
-   * Returns true if a host is this server. Checks only the text, since name resolution must not
-   * decide.
+   * Returns true if a host name or address may denote this server. Checks only the text, without
+   * name resolution, which an attacker may control.
    */
   private boolean trusted(String host) {
     if (host.equals("localhost") || host.endsWith(".localhost") || names.contains(host)) {

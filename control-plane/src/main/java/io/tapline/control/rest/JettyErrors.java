@@ -12,7 +12,7 @@ import org.eclipse.jetty.util.Callback;
 
 /**
  * Responds with a problem document to requests that the HTTP server rejects before routing, such as
- * malformed requests and endless headers.
+ * malformed requests and oversized headers.
  */
 final class JettyErrors extends ErrorHandler {
   @Override

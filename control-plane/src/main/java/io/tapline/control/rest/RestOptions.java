@@ -74,7 +74,7 @@ public record RestOptions(
     return new RestOptions(bind, port, leader, tokens, proxies, tls, names, maxStreams);
   }
 
-  /** Returns these options with TLS only. */
+  /** Returns these options with TLS instead of plain HTTP. */
   public RestOptions with(TlsFiles files) {
     return new RestOptions(
         bind, port, leader, tokens, proxies, Optional.of(files), names, maxStreams);

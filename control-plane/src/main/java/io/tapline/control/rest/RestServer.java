@@ -101,7 +101,7 @@ public final class RestServer implements AutoCloseable {
     return source == null ? List.of() : source.hosts().map(AgentRegistry::states).orElse(List.of());
   }
 
-  /** Starts serving requests; hosts' headers are not available. */
+  /** Starts serving requests, without access to MultiLog nodes. */
   public static RestServer start(QueryService queries, Source source, RestOptions options)
       throws PipelineException {
     return start(queries, source, new DrillService(List.of()), options);
@@ -111,7 +111,7 @@ public final class RestServer implements AutoCloseable {
    * Starts serving requests.
    *
    * @param source source of submitted queries; null if this server accepts none
-   * @param drill access to the hosts' headers, owned by the caller
+   * @param drill access to the MultiLog nodes, owned by the caller
    * @throws PipelineException if the server can't listen on the address
    */
   public static RestServer start(

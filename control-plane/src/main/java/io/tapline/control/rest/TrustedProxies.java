@@ -26,7 +26,7 @@ public record TrustedProxies(List<IpPrefix> networks, List<String> names) {
 
   private static final Pattern NAME = Pattern.compile("[A-Za-z]([A-Za-z0-9.-]*[A-Za-z0-9])?");
 
-  /** An address with or without a port, in the formats of proxies. */
+  /** An address with or without a port, in the formats that proxies use. */
   private static final Pattern ENTRY =
       Pattern.compile("\\[([0-9A-Fa-f:.]+)](?::\\d+)?|([0-9.]+)(?::\\d+)?|([0-9A-Fa-f:.]+)");
 
@@ -93,7 +93,7 @@ public record TrustedProxies(List<IpPrefix> networks, List<String> names) {
           .flatMap(text -> address(text).stream())
           .toList();
     } catch (UnknownHostException e) {
-      // A proxy whose name does not resolve has no clients.
+      // A name that does not resolve matches no peer.
       return List.of();
     }
   }

@@ -10,10 +10,10 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 
 /**
- * The hosts' agents whose monitors a control plane uses.
+ * Settings for agents, whose monitors a control plane uses.
  *
  * @param address address on which the registry listens for agents
- * @param access credentials that agents must present
+ * @param access decides which agents may have leases
  * @param grace time that assignments wait for a disconnected agent to return
  */
 public record AgentSettings(InetSocketAddress address, AgentAccess access, Duration grace) {

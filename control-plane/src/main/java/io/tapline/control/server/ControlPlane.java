@@ -66,7 +66,7 @@ public final class ControlPlane {
           throw new PipelineException(Kind.RESOURCES, session.failure().join());
         }
         terminal.hint("stopping");
-        // Watches continue under the next server.
+        // Stops managing watches, which continue under the next server.
         drill.watches().runInMonitors(null);
         // Queries stop before agents lose their leases, so that monitors can still send their data.
         session.queries().stopAll();
@@ -120,8 +120,8 @@ public final class ControlPlane {
   }
 
   /**
-   * Serves as one of several control planes; others resume this one's queries. REQUIRES: the
-   * settings have agents.
+   * Serves as one of several control planes; when this one ends, another resumes its queries.
+   * REQUIRES: the settings have agents.
    *
    * @param leadership the election; the caller closes it
    * @param advertised returns the URL that others redirect to, given the URL that this one listens
@@ -234,7 +234,7 @@ public final class ControlPlane {
     }
   }
 
-  /** Starts the controller; returns null if none is wanted. */
+  /** Starts the controller; returns null if none is configured. */
   private Controller startController() throws IOException {
     return settings.switches().isPresent() ? settings.switches().get().start() : null;
   }

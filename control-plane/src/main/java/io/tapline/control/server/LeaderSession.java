@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Takes over when this control plane is elected: starts a term, reserves the network's resources
  * for the stored queries again, listens for switches, resumes the queries, and then listens for
- * agents. Hence it knows which state switches and agents must keep when they connect.
+ * agents. So, when switches and agents connect, it knows which state they must keep.
  */
 public final class LeaderSession implements Leader, LeaseListener, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LeaderSession.class);
@@ -65,7 +65,10 @@ public final class LeaderSession implements Leader, LeaseListener, AutoCloseable
         : Optional.of(leadership.led().isDone() ? "" : leadership.leader());
   }
 
-  /** Enters the election; {@code onLead} is called once this control plane leads and serves. */
+  /**
+   * Takes over once this control plane is elected, and then calls {@code onLead}. The caller must
+   * enter the election.
+   */
   public CompletableFuture<Void> campaign(
       QueryService queries, AgentRegistry registry, Runnable onLead) {
     return leadership

@@ -16,7 +16,7 @@ import java.util.function.IntFunction;
 /**
  * The configuration of a control plane.
  *
- * @param pipeline the pipeline of the queries
+ * @param pipeline options of the pipeline that runs queries
  * @param hashKeys hash keys; empty if the control plane chooses them
  * @param files capture files that queries read; empty for none
  * @param agents agents, of other hosts or of this one, whose monitors capture; empty if none are
@@ -43,8 +43,8 @@ public record ServerSettings(
    *
    * @param known nodes that are known without agents
    * @param access options for connections to the nodes
-   * @param watches file that keeps their watches; empty if watches end with the server, or several
-   *     control planes keep them
+   * @param watches file that stores their watches; empty if watches end with the server, or are
+   *     stored in ZooKeeper for several control planes
    */
   public record Nodes(List<NodeAddress> known, NodeAccess access, Optional<Path> watches) {
     /**

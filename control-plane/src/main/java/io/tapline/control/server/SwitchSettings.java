@@ -17,8 +17,8 @@ import java.util.Optional;
  */
 public record SwitchSettings(InetSocketAddress address, NetworkMap map, Optional<SwitchTls> tls) {
   /**
-   * Starts the switches' controller, whose epoch is the current time: later controllers have higher
-   * epochs.
+   * Starts the switches' controller. Its epoch is the current time, so that later controllers have
+   * higher epochs.
    */
   public Controller start() throws IOException {
     try {

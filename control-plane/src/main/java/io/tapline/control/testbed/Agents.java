@@ -3,7 +3,7 @@ package io.tapline.control.testbed;
 import java.util.List;
 
 /**
- * The programs in the hosts: an agent and a MultiLog node in each.
+ * The programs that run on hosts: an agent and a MultiLog node on each.
  *
  * @param hosts names of the hosts; empty for none
  * @param controlPlanes addresses at which control planes accept agents, HOST:PORT

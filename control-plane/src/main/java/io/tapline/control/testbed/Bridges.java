@@ -24,8 +24,8 @@ final class Bridges {
   private static final String MIRROR = "@mirror";
 
   /**
-   * Filters for destination addresses that begin with 02:7a:93. They are 14 bytes before the IP
-   * header, and 18 bytes in frames with a VLAN tag.
+   * Filters for destination addresses that begin with 02:7a:93. The address is 14 bytes before the
+   * IP header, or 18 bytes in frames with a VLAN tag.
    */
   private static final List<String> PREFERRED_MARKS =
       List.of(
@@ -37,7 +37,7 @@ final class Bridges {
   private final Path folder;
 
   /**
-   * Creates the bridges of a plan.
+   * Creates a generator for a plan.
    *
    * @param folder folder of the testbed
    */
@@ -47,7 +47,9 @@ final class Bridges {
     this.folder = folder;
   }
 
-  /** Returns the ovs-vsctl commands to run before the switches start; empty for none. */
+  /**
+   * Returns the words of the ovs-vsctl command to run before Open vSwitch starts; empty for none.
+   */
   List<String> beforehand() {
     return plan.hasDpdk()
         ? List.of(
@@ -73,8 +75,8 @@ final class Bridges {
   }
 
   /**
-   * Returns rate names by port, for the ports that have a rate. Open vSwitch has to set the rates,
-   * since it removes other queue disciplines.
+   * Returns the names of rates by port, for ports with a limited rate. Open vSwitch must set the
+   * rates, since it removes queue disciplines that others set.
    */
   private Map<String, String> limited() {
     Map<String, String> ports = new HashMap<>();
@@ -127,8 +129,8 @@ final class Bridges {
   }
 
   /**
-   * Returns lines for {@code tc -batch} that create the queues of polled ports and put preferred
-   * copies into their queue, by their mark. Open vSwitch's userspace datapath ignores the action
+   * Returns lines for {@code tc -batch} that create the queues of polled ports, and put copies with
+   * a preferred mark into the preferred queue. Open vSwitch's userspace datapath ignores the action
    * set_queue on kernel ports.
    */
   String queues() {
@@ -145,7 +147,7 @@ final class Bridges {
     return lines.toString();
   }
 
-  /** Returns the types of DPDK ports. */
+  /** Returns the ovs-vsctl settings of DPDK interfaces, by port. */
   private Map<String, List<String>> types() {
     Map<String, List<String>> ports = new HashMap<>(polled.types());
     if (plan.memif()) {
@@ -161,8 +163,8 @@ final class Bridges {
   }
 
   /**
-   * Returns the ovs-vsctl commands, in one transaction, for bridges that only do what a controller
-   * requests.
+   * Returns the ovs-vsctl commands, as one transaction, that create the bridges, which forward only
+   * as a controller requests.
    */
   List<String> commands(int openFlowPort) {
     List<String> words = new ArrayList<>();

@@ -24,8 +24,8 @@ import redis.clients.jedis.exceptions.JedisException;
 
 /**
  * Follows queries for clients, each on a separate thread: a slow client does not delay the others.
- * Events are read once for all clients that follow a query. A stream ends when its query or its
- * client does, its token becomes invalid, or this object is closed. Thread-safe.
+ * Events are read once for all clients that follow a query. A stream ends when its query ends, its
+ * client disconnects, its token becomes invalid, or this object is closed. Thread-safe.
  */
 public final class EventStreams implements AutoCloseable {
   /**
@@ -45,7 +45,7 @@ public final class EventStreams implements AutoCloseable {
 
   private static final int READERS = 4;
 
-  /** A stream's thread only writes prepared events, for which a small stack is sufficient. */
+  /** Stack size. A stream's thread only writes prepared events, so a small stack is sufficient. */
   private static final long STACK_BYTES = 256 << 10;
 
   private final QueryService queries;
@@ -178,8 +178,8 @@ public final class EventStreams implements AutoCloseable {
         return one.feed;
       }
     }
-    // The feed is created outside the lock, since many streams may begin at a time. If a query gets
-    // two feeds, one is dropped.
+    // The feed is created outside the lock, since many streams may begin at the same time. If a
+    // query gets two feeds, one is dropped.
     QueryFeed feed = new QueryFeed(queries, id);
     synchronized (followed) {
       FollowedFeed one =

@@ -15,9 +15,9 @@ import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * The states and windows of one query, read from Redis and serialized once for all clients that
- * follow it. It keeps only the latest windows; clients that are further behind read from Redis.
- * Clients that wait here are also notified of the query's events. Thread-safe.
+ * The state and windows of one query, read from Redis once for all clients that follow it. It keeps
+ * only the latest windows, serialized; clients that are further behind read from Redis. Clients
+ * that wait here are also notified of the query's events. Thread-safe.
  */
 final class QueryFeed implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(QueryFeed.class);
@@ -37,7 +37,7 @@ final class QueryFeed implements Runnable {
   /**
    * A serialized window.
    *
-   * @param entry ID in the query's stream
+   * @param entry ID of the window's entry in the query's Redis stream
    */
   record Event(String entry, byte[] bytes) {}
 
@@ -46,7 +46,7 @@ final class QueryFeed implements Runnable {
    *
    * @param query empty once the query has been removed
    * @param after entry that precedes the windows; {@code ""} if they are all windows of the query
-   * @param lost true if Redis can't be reached: this feed delivers nothing more
+   * @param lost true if reading has failed: this feed delivers nothing more
    */
   record Update(Optional<QueryInfo> query, String after, List<Event> windows, boolean lost) {}
 
@@ -79,7 +79,10 @@ final class QueryFeed implements Runnable {
     return news;
   }
 
-  /** Returns the latest events after an entry; none if the query has ended. */
+  /**
+   * Returns the events after a number that are still in memory; none if the query had ended before
+   * this feed was created.
+   */
   List<EventEntry> eventsAfter(long number) {
     return events.map(feed -> feed.after(number)).orElse(List.of());
   }

@@ -83,8 +83,8 @@ public final class Access {
 
   /**
    * Returns an admin's token if the caller's process belongs to this process's user or root. The
-   * owner is looked up only once per connection, since that takes a scan of the kernel's table of
-   * all connections.
+   * owner is looked up only once per connection, since each lookup scans the kernel's table of all
+   * connections.
    */
   private static Token ownUser(Context ctx) {
     ConnectionMetaData connection =
@@ -192,7 +192,9 @@ public final class Access {
     return fields;
   }
 
-  /** Returns the caller's token; null if the caller did not present a known one. */
+  /**
+   * Returns the caller's token; null if the route needs none or the caller presented no valid one.
+   */
   public static Token known(Context ctx) {
     return ctx.attribute(HOLDER);
   }

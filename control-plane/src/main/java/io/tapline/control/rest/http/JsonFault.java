@@ -69,7 +69,7 @@ record JsonFault(int line, int column, String expected, String found) {
     }
   }
 
-  /** Scans a string once. It does not recurse, since deep nesting would exhaust the stack. */
+  /** Scans a string once, without recursion: deep nesting could exhaust the stack. */
   private static final class Scanner {
     private static final Pattern NUMBER =
         Pattern.compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?(?![\\w.+-])");
@@ -81,7 +81,7 @@ record JsonFault(int line, int column, String expected, String found) {
     /** Marker of an open array, which has no names. */
     private static final Set<String> ARRAY = Set.of();
 
-    /** The names so far of each open object, innermost first. */
+    /** The names so far in each open object, or ARRAY for an open array, innermost first. */
     private final Deque<Set<String>> open = new ArrayDeque<>();
 
     private int at;

@@ -7,7 +7,7 @@ import io.javalin.http.Context;
 public final class Parameters {
   private Parameters() {}
 
-  /** Returns the schema of a time. */
+  /** Returns the JSON Schema of a time. */
   public static ObjectNode time() {
     return Json.object().put("type", "integer").put("minimum", 0);
   }

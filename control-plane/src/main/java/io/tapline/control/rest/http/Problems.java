@@ -22,7 +22,7 @@ import redis.clients.jedis.exceptions.JedisException;
 public final class Problems {
   private static final Logger LOG = LoggerFactory.getLogger(Problems.class);
 
-  /** Time until a retry: a slot becomes free when a query ends, which can't be predicted. */
+  /** Value of Retry-After where the time at which a retry would succeed can't be predicted. */
   private static final String RETRY_SECONDS = "5";
 
   private final List<Route> routes;

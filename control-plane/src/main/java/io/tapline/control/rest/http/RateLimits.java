@@ -18,7 +18,7 @@ public final class RateLimits {
   /**
    * Takes a request from a tenant's allowance.
    *
-   * @return 0 if the allowance sufficed; else the number of whole seconds until it does
+   * @return 0 if the allowance sufficed; otherwise the whole seconds until it will
    */
   public synchronized int take(String tenant, int perSecond, long nowNs) {
     if (perSecond == Integer.MAX_VALUE) {

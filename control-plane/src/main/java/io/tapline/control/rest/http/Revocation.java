@@ -47,7 +47,7 @@ public final class Revocation implements AutoCloseable {
     return thread;
   }
 
-  /** A running response, until it is closed. */
+  /** A running response, which is watched until this object is closed. */
   public final class Answer implements AutoCloseable {
     private final Token token;
     private final Runnable end;
@@ -63,10 +63,7 @@ public final class Revocation implements AutoCloseable {
     }
   }
 
-  /**
-   * Closes the request's connection if it needs a token and that token is revoked before the
-   * response ends.
-   */
+  /** Watches a response: closes its connection if the caller's token is revoked while it runs. */
   public Answer watch(Context ctx) {
     return watch(Access.known(ctx), () -> disconnect(ctx));
   }
@@ -75,7 +72,7 @@ public final class Revocation implements AutoCloseable {
    * Ends a response if its token is revoked while it runs.
    *
    * @param token null for a response that needs none
-   * @param end called repeatedly until the response is closed
+   * @param end called repeatedly, once the token is revoked, until the response is closed
    */
   public Answer watch(Token token, Runnable end) {
     Answer response = new Answer(token, end);

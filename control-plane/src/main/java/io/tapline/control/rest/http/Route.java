@@ -19,7 +19,7 @@ import java.util.stream.Stream;
  * @param path path with parameters in braces
  * @param id OpenAPI's operationId
  * @param body schema names of the accepted bodies by media type; empty for none
- * @param answers successful responses, and the statuses of its problems
+ * @param answers successful responses and problems
  * @param role role that the caller needs if the server has tokens; empty for none
  */
 public record Route(

@@ -73,8 +73,8 @@ record AlertHeaders(
   }
 
   /**
-   * Returns the condition that selects a group; blank for the groups beyond the nodes' limit, which
-   * are counted together, without values.
+   * Returns the condition that selects a group; blank if there are no values, because the watch has
+   * no groups or the alert concerns all groups beyond the nodes' limit, which are counted together.
    */
   private static String condition(List<String> fields, List<String> values) {
     List<String> equal = new ArrayList<>();
@@ -103,7 +103,7 @@ record AlertHeaders(
   /**
    * Returns the request for these headers.
    *
-   * @param filter condition on headers within the window, including that of the group
+   * @param filter condition on headers within the window, including the group's condition
    * @param limit maximum number of rows or packets; 0 for all
    */
   DrillRequest request(HeaderFilter filter, long limit) {

@@ -14,7 +14,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 
-/** Runs diagnoses on the hosts' headers. */
+/**
+ * Runs diagnoses on the packet headers that hosts kept, and on the bursts that queries reported.
+ */
 public final class DiagnosisRoutes {
   private static final long USUAL_SPAN_NS = 1_000_000_000;
   private static final long USUAL_STEP_NS = 10_000_000;

@@ -24,7 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Queries the hosts' headers. */
+/** Queries the packet headers that hosts kept. */
 public final class DrillRoutes {
   static final String PCAPNG = "application/x-pcapng";
   private static final long USUAL_ROWS = 1_000;

@@ -102,7 +102,7 @@ public final class NodeRoutes {
     return agent;
   }
 
-  /** Returns a tap as JSON; omits unknown names. */
+  /** Returns a tap as JSON; omits the port and the side if they are empty. */
   private static ObjectNode tap(AgentTap tap) {
     ObjectNode json = Json.object();
     json.put("switch", tap.switchName());

@@ -50,7 +50,8 @@ final class QueryAlert {
   }
 
   /**
-   * Returns the condition on headers of connections between clients and servers.
+   * Returns the condition that selects the headers, in both directions, of connections with these
+   * values.
    *
    * @param key values by field: addresses, networks such as 10.1.0.0/16, and ports
    */
@@ -68,7 +69,10 @@ final class QueryAlert {
         : "(%s) || (%s)".formatted(String.join(" && ", predicates), String.join(" && ", back));
   }
 
-  /** Returns the value, or the network whose first address the value is. */
+  /**
+   * Returns the value; if the processor groups the field by network, the network that begins at
+   * this address.
+   */
   private static String value(String field, String value, JsonNode processor) {
     for (JsonNode network : processor.path("networks")) {
       if (network.path("field").asText().equals(field)) {
@@ -78,7 +82,10 @@ final class QueryAlert {
     return value;
   }
 
-  /** Returns the header field of a value: addresses of the two families are in different fields. */
+  /**
+   * Returns the header field that contains a value: IPv4 and IPv6 addresses are in different
+   * fields.
+   */
   private static String named(String field, String value) {
     return value.contains(":") ? field + "6" : field;
   }

@@ -60,7 +60,7 @@ final class WatchBody {
   /**
    * Returns the watch in a list entry.
    *
-   * @param runs the places of earlier watches, since parsing each condition again is slow
+   * @param runs places chosen for earlier watches, so that equal conditions are parsed only once
    */
   private static WatchSpec one(
       Context ctx, JsonNode body, DrillService drill, Map<RequestedRun, WatchRun> runs)

@@ -26,7 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Manages watches on the hosts' nodes, and returns their alerts. */
+/** Manages watches, and returns their alerts. */
 public final class WatchRoutes {
   /** Maximum length of a body. A list of 16,384 watches takes about 3 MB. */
   private static final int MAX_BYTES = 8 << 20;
@@ -139,7 +139,7 @@ public final class WatchRoutes {
               try {
                 String id = ctx.pathParam("id");
                 if (!owns(ctx, id)) {
-                  // Another tenant's watch is indistinguishable from a missing watch.
+                  // Another tenant's watch must be indistinguishable from a missing one.
                   throw Problem.notFound("there is no watch " + id).asException();
                 }
                 watches.remove(id);

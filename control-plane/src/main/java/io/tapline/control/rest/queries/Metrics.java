@@ -111,11 +111,11 @@ public final class Metrics implements AutoCloseable {
 
   /** The reason why a query was rejected. */
   enum Rejection {
-    /** The query does not compile, so it has no metrics. */
+    /** The query does not compile. */
     WRONG,
     /** The maximum number of queries is already running. */
     TOO_MANY,
-    /** The server has no source of packets. */
+    /** The server captures no traffic. */
     NO_DATA_PATH
   }
 
@@ -134,7 +134,7 @@ public final class Metrics implements AutoCloseable {
         .register(registry);
   }
 
-  /** Counts a request that has started; {@link #request} ends it. */
+  /** Counts a request as in progress, until {@link #request} is called. */
   public void begin() {
     active.incrementAndGet();
   }

@@ -30,7 +30,8 @@ public final class QueryJson {
 
   /**
    * Returns a query with its plan, its placement in the network while it runs, and its known
-   * totals. The placement is omitted for callers whose scope is restricted.
+   * totals. Callers with a restricted scope get no placement, and a plan without hosts, switches
+   * and servers.
    */
   static ObjectNode full(QueryInfo query, QueryService queries, Rights rights) {
     ObjectNode json = brief(query);

@@ -237,7 +237,7 @@ public final class QueryRoutes {
 
   private QueryInfo query(Context ctx) {
     String id = ctx.pathParam("id");
-    // Another tenant's query is indistinguishable from a missing query.
+    // Another tenant's query must be indistinguishable from a missing one.
     if (!ID.matcher(id).matches() || !Access.owns(ctx, id)) {
       throw unknown(id);
     }

@@ -111,7 +111,7 @@ public final class ResultMetrics {
     return "," + name + "=\"" + escaped + "\"";
   }
 
-  /** All gauges with one name. */
+  /** A metric family: all gauges with the same name. */
   private static final class Family {
     private final String name;
     private final StringBuilder text = new StringBuilder();

@@ -18,7 +18,7 @@ import java.util.TreeSet;
 
 /**
  * Reads the stored rows of a query in one of two ways, both bounded: window by window after an
- * entry, up to {@link #MAX_ROWS}; or, with a limit, only the latest rows.
+ * entry, until there are at least {@link #MAX_ROWS}; or, with a limit, only the latest rows.
  */
 final class Results {
   static final int MAX_ROWS = 10_000;

@@ -37,7 +37,7 @@ final class RowCounts {
   /**
    * The windows that a request can skip.
    *
-   * @param last entry of the last such window
+   * @param last entry of the last such window; the request's cursor if there is none
    * @param rows number of rows in these windows
    */
   record Skip(String last, long rows) {}

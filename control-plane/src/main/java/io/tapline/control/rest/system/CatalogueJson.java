@@ -15,7 +15,7 @@ import io.tapline.compiler.catalogue.ProcessorInfo.ArgumentInfo;
 import io.tapline.control.rest.http.Json;
 import java.util.Locale;
 
-/** Parsers and processors as JSON; parsers as the monitor lists them. */
+/** Parsers and processors as JSON; parsers in the format in which the monitor lists them. */
 final class CatalogueJson {
   private CatalogueJson() {}
 

@@ -36,7 +36,7 @@ public final class CatalogueRoutes {
   /**
    * Creates the routes of a service.
    *
-   * @param source source of submitted queries
+   * @param source source of submitted queries; empty for none
    */
   public CatalogueRoutes(QueryService queries, Optional<Source> source) {
     this.queries = queries;

@@ -12,7 +12,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The dashboard, as {@code dashboard/} builds it into this jar. Its content security policy lets it
+ * The dashboard, built into this jar from {@code dashboard/}. Its content security policy lets it
  * load only its own files and connect only to this server; no text becomes script or markup.
  */
 public final class DashboardRoutes {
@@ -23,7 +23,7 @@ public final class DashboardRoutes {
           + " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
           + " require-trusted-types-for 'script'; trusted-types tapline";
 
-  /** Names that the build creates; they change with the content. */
+  /** Names of files that the build creates; they change with the content. */
   private static final Pattern FILE = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]*\\.(js|css|svg)");
 
   private static final Map<String, String> MEDIA_TYPES =

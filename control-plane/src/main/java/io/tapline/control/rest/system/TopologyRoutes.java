@@ -12,7 +12,10 @@ import io.tapline.network.Topology;
 import io.tapline.sdn.mirror.NetworkStatus;
 import java.util.List;
 
-/** {@code /api/v1/topology}: the network as the inventory and its switches describe it. */
+/**
+ * {@code /api/v1/topology}: the network in the inventory, and the controller's view of its
+ * switches.
+ */
 public final class TopologyRoutes {
   private final QueryService queries;
 
