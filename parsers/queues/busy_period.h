@@ -8,15 +8,17 @@
 
 namespace tapline::queues {
 
-// Attributes the waits of a busy period's victims, which are the packets that waited for victim_delay_ns or more, to
-// flows. A busy period lasts from a packet that finds the queue empty to the next one that does. Not thread-safe.
+// Attributes the waits of a busy period's victims to the flows that caused them. A victim is a packet that waited for
+// victim_delay_ns or more. A busy period lasts from a packet that finds the queue empty to the next one that does. Not
+// thread-safe.
 //
 //   direct     left while the victim waited
 //   indirect   left in the busy period before the victim arrived
 //   original   raised the queue to a level that still existed when the victim arrived
 //
-// Each is a sum of bytes over the victims. The direct culprits of one victim are the contents of the queue that it
-// found. So are the original ones, but counted by level instead of by packet, so both sums are equal over all flows.
+// Each is the sum, over all victims, of the bytes of such packets. The direct culprits of one victim are the
+// contents of the queue that it found. So are the original ones, but counted by level instead of by packet, so both
+// sums are equal over all flows.
 //
 //   levels_   bottom ─▶ top: the flow that raised the queue by this many bytes. An arriving packet truncates the levels
 //             to the queue that it finds, then adds its bytes.
@@ -31,13 +33,14 @@ class BusyPeriod {
   struct Culprit {
     uint64_t direct = 0, indirect = 0, original = 0;  // byte × victims
   };
-  // The waits of a flow's packets, as far as their arrivals are known.
+  // The waits of a flow's packets whose arrivals are known.
   struct Waits {
     uint64_t victims = 0;
     int64_t max_ns = 0, sum_ns = 0;
   };
 
-  // Starts a new period, with all sums 0, after `bytes_before` bytes have left. REQUIRES: the window is empty.
+  // Starts a new period, with all sums 0, after `bytes_before` bytes have left. REQUIRES: the window is empty, or the
+  // period is restarted once it is.
   void restart(uint64_t bytes_before) {
     ++period_;
     begin_ = bytes_before;
@@ -64,11 +67,11 @@ class BusyPeriod {
 
   // Adds the flow to the period's flows.
   void join(uint32_t flow) { of(flow); }
-  // Adds a packet of this flow that arrived when the queue contained found_bytes, and waited for delay_ns. `victim` is
-  // true if that is victim_delay_ns or more.
+  // Adds a packet of the flow that found found_bytes in the queue and waited for delay_ns. `victim` is true if delay_ns
+  // is victim_delay_ns or more.
   void arrive(uint32_t flow, uint32_t bytes, uint64_t found_bytes, int64_t delay_ns, bool victim) {
     truncate(found_bytes);
-    // Packets whose arrival no tap saw also added to the queue's depth.
+    // Packets with unknown arrivals account for the rest of the queue.
     if (depth_ < found_bytes) raise(FlowTable::kOthers, found_bytes - depth_);
     victims_ += victim;
     raise(flow, bytes);

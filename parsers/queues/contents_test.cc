@@ -58,8 +58,8 @@ TrafficOptions random_queue(uint32_t seed) {
 
 const uint64_t kQueues = testing::count_of("TAPLINE_RANDOM_QUEUES", 10'000);
 
-// Packets whose flow has a share of at least alpha in the queue that they found, according to the findings and to the
-// truth.
+// Counts of packets whose flow makes up at least alpha of the queue that they found: according to both the findings and
+// the truth (hits), only to the findings (false alarms), or only to the truth (misses).
 struct FlaggedPackets {
   double alpha;
   uint64_t hits = 0, false_alarms = 0, misses = 0;
@@ -94,8 +94,8 @@ TEST(QueueContents, EqualTheDefinitionOnRandomQueues) {
   }
 }
 
-// Returns passages of two classes: every third packet of the model's order overtakes others. Delays differ, and
-// arrivals are out of order.
+// Returns passages of two classes: every third packet swaps arrivals with the packet seven places behind it, and so
+// overtakes the packets in between.
 std::vector<Passage> two_classes(uint32_t seed) {
   std::vector<Passage> passages = testing::passages_of(testing::simulate(random_queue(seed), seed));
   for (size_t i = 0; i + 7 < passages.size(); i += 3) {
@@ -124,7 +124,8 @@ TEST(QueueContents, EqualTheDefinitionWherePacketsOvertake) {
   }
 }
 
-// Returns how long the link served each flow while packets waited, summed over all packets.
+// Returns how long the link served each flow while packets waited, summed over all packets. Adds the time that they
+// waited before the first packet arrived to *unknown_ns.
 std::map<uint64_t, uint64_t> blame_of(const std::vector<Passage>& passages, uint64_t* unknown_ns) {
   std::map<uint64_t, uint64_t> blamed_ns;
   for (size_t i = 0; i < passages.size(); ++i) {
@@ -182,8 +183,8 @@ struct TruePeriod {
   std::map<uint64_t, BusyPeriod::Waits> waits;
 };
 
-// Returns the levels of the queue when a packet arrived, from the bottom, each with the flow whose packet raised the
-// queue to it. Replays the arrivals and departures of the period in time order.
+// Returns the levels of the queue when the victim arrived, from the bottom: the flow whose packet raised the queue, and
+// the remaining bytes of that packet. Replays the period's arrivals and departures in time order.
 std::vector<std::pair<uint64_t, uint64_t>> levels_at(const std::vector<Passage>& passages, size_t begin,
                                                      size_t victim) {
   std::vector<std::pair<uint64_t, uint64_t>> levels;
@@ -232,7 +233,7 @@ std::vector<TruePeriod> periods_of(const std::vector<Passage>& passages, int64_t
   return periods;
 }
 
-// Charges each nanosecond of the waits of these packets to the flow whose packet the link served then.
+// Charges each nanosecond that one of these packets waited to the flow that the link served at that time.
 std::map<uint64_t, uint64_t> blame_of(std::span<const Passage> passages) {
   std::map<uint64_t, uint64_t> blamed_ns;
   for (size_t waiting = 0; waiting < passages.size(); ++waiting) {
@@ -298,7 +299,7 @@ TEST(QueueContents, StayWithinTheirBoundsAndReportMissingFlows) {
   KeptBursts kept;
   QueueContents contents({.max_flows = 16, .max_packets = 1024, .victim_delay_ns = 0}, &kept);
   uint64_t cut = 0;
-  // Each packet has been waiting since the beginning and belongs to a separate flow.
+  // Each packet arrived at time 0 and belongs to a separate flow.
   for (uint64_t i = 0; i < 100'000; ++i) {
     const auto time_ns = static_cast<int64_t>(i);
     const Finding finding = contents.add(Passage::certain(i * 0x9e3779b97f4a7c15, 0, 1 + time_ns, 100));
@@ -336,7 +337,8 @@ TEST(QueueContents, ReportsCausingFlowsAndLongestWaitingFlows) {
   EXPECT_EQ(main, (std::vector<uint64_t>{1, 2, 3, 4, 5, 6, 7, 8, 123, 124, 125, 126, 127, 128, 129, 130}));
 }
 
-// With losses at the taps, the reported bytes that a packet found differ from the truth by at most the reported error.
+// If the tap loses arrivals and some packets are not identified, the bytes of a finding differ from the truth by at
+// most its error_bytes.
 TEST(QueueContents, ErrorsOfUncertainArrivalsAreBounded) {
   class Chain final : public MatchSink {
    public:

@@ -13,10 +13,10 @@ struct DepartureHeader {
   bool from_client = false;
 };
 
-// Keeps the headers of departures that are needed later, by tag (View::tag).
+// Keeps headers of departures until they are freed, by tag (View::tag).
 class DepartureHeaders {
  public:
-  // Keeps a header, and returns its tag.
+  // Keeps the packet's header. Returns its tag, which is valid until free().
   uint32_t keep(const Packet& packet, Emitter& out) {
     if (free_.empty()) {
       free_.push_back(static_cast<uint32_t>(kept_.size()));

@@ -6,8 +6,8 @@
 
 namespace tapline::queues {
 
-// The latest departures of a queue in order, by number, and the departure that preceded them. A departure takes 24
-// bytes. The ring grows up to its bound. Not thread-safe.
+// The latest departures of a queue, numbered in order, and the one before them. A departure takes 24 bytes. The ring
+// grows up to max_packets. Not thread-safe.
 class DepartureLog {
  public:
   struct Departure {
@@ -25,7 +25,7 @@ class DepartureLog {
   bool full() const { return end_ - first_ + 1 >= max_packets_; }
   const Departure& operator[](uint64_t number) const { return ring_[number & mask_]; }
 
-  // Returns the time when the link became free for this packet, because the previous packet departed. For the first
+  // Returns the time when the link became free for this packet: the departure of the previous one. For the first
   // packet, this is `first_start_ns` of push().
   int64_t start_ns(uint64_t number) const { return (*this)[number - 1].time_ns; }
 
@@ -52,7 +52,7 @@ class DepartureLog {
   }
   int64_t service_ns(uint64_t number) const { return (*this)[number].time_ns - start_ns(number); }
 
-  // Returns the bytes that left between two times, as far as the log reaches back.
+  // Returns the bytes that left in [from_ns, to_ns), as far as the log reaches back.
   uint64_t bytes_between(int64_t from_ns, int64_t to_ns) const {
     return bytes_before(at_or_after(to_ns)) - bytes_before(at_or_after(from_ns));
   }

@@ -6,13 +6,13 @@
 
 namespace tapline::queues {
 
-// Consecutive departures of a log: those with a number below `end` and a time of from_ns or later. Both ends move with
-// the packets. In a FIFO queue they move only forward, so a packet costs amortised constant time, regardless of its
-// delay. If packets overtake each other, the beginning may move back. Not thread-safe.
+// Consecutive departures of a log: at each move(), those with a number below `end` and a time of from_ns or later. In a
+// FIFO queue, both ends move only forward, so a packet costs amortised constant time, regardless of its delay. If
+// packets overtake each other, the beginning may move back. Not thread-safe.
 class DepartureRange {
  public:
-  // Calls entered(number) and left(number) for each departure that the range gains or loses. REQUIRES: `end` does not
-  // decrease.
+  // Moves the range. Calls entered(number) for each departure that it gains, and left(number) for each that it loses.
+  // REQUIRES: `end` does not decrease.
   template <typename Entered, typename Left>
   [[gnu::always_inline]] void move(const DepartureLog& log, int64_t from_ns, uint64_t end, Entered&& entered,
                                    Left&& left) {
@@ -21,7 +21,7 @@ class DepartureRange {
     while (begin_ > log.first() && log[begin_ - 1].time_ns >= from_ns) entered(--begin_);
   }
 
-  // Removes the first departure, because the log has no room for it. REQUIRES: the log still keeps it.
+  // Removes the log's first departure, which the log is about to evict, if it is in the range.
   template <typename Left>
   void evict_first(const DepartureLog& log, Left&& left) {
     if (begin_ != log.first()) return;

@@ -16,8 +16,8 @@ struct DepartureTimesOptions {
   int64_t window_ns = 10'000'000'000;  // the lateness of stamps is measured in two such windows
 };
 
-// Measures by how much packets are stamped late: the longest delay, in this window or the previous one, of a packet
-// that found the queue empty.
+// Measures how late packets are stamped: the longest delay, in this window or the previous one, of a packet that found
+// the queue empty.
 class StampDelay {
  public:
   explicit StampDelay(int64_t window_ns) : window_ns_(window_ns) {}
@@ -51,7 +51,7 @@ class UsualDelay {
     for (uint32_t& count : counts_) total_ += count /= 2;
   }
 
-  // Returns the power of two below which nine of ten delays are, or 0 before the first sample.
+  // Returns the smallest power of two that exceeds nine in ten delays, or 0 before the first sample.
   int64_t most_ns() const {
     uint32_t below = 0;
     for (size_t bits = 0; bits < counts_.size(); ++bits) {
@@ -69,8 +69,8 @@ class UsualDelay {
   uint32_t total_ = 0;
 };
 
-// Finds pauses of a link from the delays of stamps. If even the shortest delay of all stamps within twice the usual
-// delay is longer than usual, the link has paused for that shortest delay.
+// Finds pauses of a link from the delays of stamps. If, for twice the usual delay, even the shortest delay of a stamp
+// exceeds the usual one by more than two packets' transmission time, the link has paused for that shortest delay.
 class Pauses {
  public:
   // Returns the length of a pause that this stamp reveals, else 0.
@@ -82,7 +82,7 @@ class Pauses {
     restart();
     return (least_ns - usual_ns) / 2 > packet_ns ? least_ns : 0;
   }
-  // Starts again, because the next packet finds the queue empty.
+  // Forgets the stamps so far, because the next packet finds the queue empty.
   void restart() {
     packets_ = 0;
     least_ns_ = INT64_MAX;
@@ -104,9 +104,9 @@ class Pauses {
 //   corrected    |  |  |  |         |
 //
 // A packet left no later than its stamp. A packet that finds the queue empty leaves at once, which shows how late
-// stamps are, and no packet is corrected by more than the longest such delay. So a link that its receiver's flow
-// control stopped for longer still shows as a queue. A shorter stop shows as soon as it is certain that no stamp is
-// prompt any more (Pauses).
+// stamps are, and no packet is corrected by more than the longest such delay. So if flow control stops the link for
+// longer, the waiting packets still show as a queue. A shorter stop shows once even the least delayed stamps are later
+// than usual (Pauses).
 //
 // A packet leaves when its transmission begins. The times are exact if the arrivals are exact and the link has the
 // given speed and is never stopped. Passages go to the sink without delay and in the same order. One per queue; not

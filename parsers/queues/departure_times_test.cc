@@ -60,8 +60,8 @@ std::vector<Passage> read_together(const std::vector<SimPacket>& packets, uint32
   return stamped;
 }
 
-// Returns the departure times by definition: a packet leaves when it arrives, or when the link has sent all packets
-// that arrived before it.
+// Returns the departure times by definition: a packet leaves once it has arrived and the link has sent all packets that
+// arrived before it.
 std::vector<int64_t> by_definition(const std::vector<SimPacket>& packets) {
   std::vector<int64_t> times;
   for (size_t i = 0; i < packets.size(); ++i) {
@@ -125,8 +125,8 @@ TEST(DepartureTimes, ShowALinkThatWasStopped) {
   }
 }
 
-// Among 2,000 packets that find an empty queue, one is stamped 19 ms late. Then 600 packets fill the queue, and the
-// link pauses for 12 ms before it sends the hundredth.
+// Of 2,000 packets that find the queue empty, one is stamped 19 ms late, and those behind it no earlier. Then 600
+// packets fill the queue, and the link pauses for 12 ms after the first hundred.
 TEST(DepartureTimes, FollowAPauseThatIsShorterThanTheLatestStamp) {
   constexpr int64_t kPauseNs = 12'000'000, kUsualNs = 1 << 22;  // most stamps are at most 3 ms late, below 2²² ns
   constexpr size_t kFirst = 2000, kPaused = kFirst + 100;

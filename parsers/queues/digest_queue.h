@@ -43,7 +43,8 @@ class DigestQueue {
     ++size_;
   }
 
-  // Removes the oldest packet with this digest. Returns false if there is none. Sets *has_more if another one remains.
+  // Removes the oldest packet with this digest. Returns false if there is none. Otherwise, *has_more tells if another
+  // one remains.
   bool take(uint64_t digest, Item* item, bool* has_more) {
     Bucket& bucket = bucket_of(digest);
     uint32_t before = kNone, at = bucket.oldest;

@@ -11,8 +11,8 @@ namespace tapline::queues {
 
 // The flows of one queue in the current interval, from its passages in order of departure. Not thread-safe.
 //
-// The sums of an interval lie one after another, in the order of the flows' first packets, so that a packet's sums stay
-// in the cache regardless of the number of flows that the queue knows:
+// The sums of an interval are adjacent in memory, in the order of the flows' first packets, so they stay in the cache
+// regardless of the number of flows that the queue knows:
 //
 //   QueueFlow::interval_place ─▶ active_
 class FlowIntervals {
@@ -57,14 +57,14 @@ class FlowIntervals {
     return is_first;
   }
 
-  // Counts a lost packet of this flow, one that never left, in the first interval from now on in which another packet
-  // of the flow leaves. Does nothing if the flow has no packet among the departures that are kept.
+  // Counts a packet of the flow that never left. The next interval, or the current one, in which another packet of the
+  // flow leaves reports it. Does nothing if the flow has no packet among the departures that are kept.
   void lose(uint64_t flow_key) {
     const uint32_t number = contents_.flows().find(flow_key);
     if (number != FlowTable::kOthers) ++contents_.flow(number).lost;
   }
 
-  // Ends the interval: calls report(const Flow&) for each of its flows.
+  // Ends the interval. Calls report(const Flow&) for each of its flows.
   template <typename Report>
   void close(Report report) {
     for (size_t i = 0; i < count_; ++i) {
@@ -81,7 +81,7 @@ class FlowIntervals {
     count_ = 0;
   }
 
-  // Returns the number of packets of flows without a separate entry since the last call.
+  // Returns the number of packets since the last call whose flows had no room.
   uint64_t take_without_room() { return std::exchange(without_room_, 0); }
 
  private:

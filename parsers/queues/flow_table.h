@@ -35,8 +35,8 @@ class FlowTable {
     flows_.emplace_back();
   }
 
-  // Adds a reference to the flow, and creates the flow if necessary. `key` is a keyed hash: its low bits select the
-  // entry.
+  // Adds a reference to the flow, which is created if necessary. Returns its number, or kOthers if there is no room.
+  // `key` is a keyed hash: its low bits select the entry.
   uint32_t hold(uint64_t key) {
     const uint32_t index = find(key);
     if (index == kOthers) return create(key);
@@ -78,8 +78,8 @@ class FlowTable {
     uint32_t key_low = 0;
     uint32_t flow = kOthers;
   };
-  // At least two entries for each flow, and more while there are few flows: a search or removal then seldom reads a
-  // second one, which is hard to predict.
+  // The table has 16 entries for each flow while there are few flows, and at least two for each of max_flows. So a
+  // search or removal seldom reads a second entry, a branch that is hard to predict.
   static constexpr uint64_t kEntriesPerFlow = 16;
   static constexpr uint64_t kFirstEntries = 1024;
 
@@ -112,7 +112,8 @@ class FlowTable {
     entries_[i] = entry;
   }
 
-  // Removes an entry, and moves later ones back so that no empty entry separates them from their place.
+  // Removes the entry at index `empty`. Moves later ones back so that no empty entry lies between an entry and its home
+  // index.
   void remove(uint64_t empty) {
     for (uint64_t i = (empty + 1) & mask(); entries_[i].flow != kOthers; i = (i + 1) & mask()) {
       const uint64_t distance = (i - entries_[i].key_low) & mask();

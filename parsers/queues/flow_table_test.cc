@@ -15,8 +15,8 @@ struct Reference {
   uint32_t count = 0;
 };
 
-// Keys with equal low bits share entries, even after the table has grown. Keys with equal low halves differ only in
-// their high halves.
+// Returns one of 1,600 keys. Keys with the same 20 low bits collide even after the table has grown, and some of these
+// differ only in their high halves, which entries do not store.
 uint64_t colliding_key(std::mt19937& random) {
   return uint64_t{random() % 4} << 32 | (random() % 8) << 20 | random() % 50;
 }
@@ -37,7 +37,7 @@ void follow_a_map(uint32_t max_flows, uint32_t seed) {
   std::map<uint64_t, Reference> references;
   uint64_t without_room = 0;
   for (int step = 0; step < 20'000; ++step) {
-    // For some time, more flows arrive than leave; then fewer do.
+    // Phases that mostly add references alternate with phases that mostly release them.
     const bool grows = (step / 4000) % 2 == 0;
     if (random() % 10 < (grows ? 7u : 3u)) {
       const uint64_t key = colliding_key(random);

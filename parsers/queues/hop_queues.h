@@ -11,7 +11,7 @@
 
 namespace tapline::queues {
 
-// Numbers of hops in packets: each hop is usable, or counted under one of the reasons.
+// Counts of hops. Each hop is usable, or counted under one of the reasons why it is not.
 struct HopStatistics {
   uint64_t hops = 0;
   uint64_t usable = 0;
@@ -28,13 +28,13 @@ struct QueueHop {
   int64_t arrival_ns = 0, departure_ns = 0;
 };
 
-// The queues that switches name in packets, by number: switch ID, egress port and queue ID. Bounded. A number is reused
-// if no packet of its queue has been captured for kIdleNs. Not thread-safe.
+// Numbers the queues that switches name in packets by switch ID, egress port and queue ID. Bounded. A number may be
+// reused once no packet of its queue has been captured for kIdleNs. Not thread-safe.
 class HopQueues {
  public:
   static constexpr uint32_t kMaxQueues = 256;
   static constexpr int64_t kIdleNs = 30 * kNsPerSecond;
-  // Longest time from a departure to the packet's capture, including the difference of the two clocks.
+  // Longest time from a departure to the packet's capture, including the difference between the two clocks.
   static constexpr int64_t kMaxAgeNs = 10 * kNsPerSecond;
   // Longest time by which a switch's clock may be ahead of the monitor's.
   static constexpr int64_t kMaxAheadNs = kNsPerSecond;
@@ -121,8 +121,8 @@ class HopQueues {
     return true;
   }
 
-  // Finds a queue without recent packets. Searches at most once per kSearchNs, so that a flood of spoofed queues is
-  // cheap.
+  // Finds a queue without recent packets. After a search that finds none, returns false for kSearchNs, so that a
+  // flood of spoofed queues is cheap.
   bool idle(int64_t now_ns, uint32_t* queue) {
     if (now_ns < next_search_ns_) return false;
     for (uint32_t i = 0; i < size(); ++i) {

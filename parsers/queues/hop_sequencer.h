@@ -38,8 +38,8 @@ class HopSequencer {
   HopSequencer(const SequencerOptions& options, MatchSink* sink)
       : options_{options.hold_ns, std::max(options.max_hops, 1u)}, sink_(sink) {}
 
-  // Adds a hop. view.time_ns is its departure; captured_ns is the monitor's time of the packet, which may run slightly
-  // backwards.
+  // Adds a hop. view.time_ns is its departure; captured_ns is the time at which the monitor captured the packet, which
+  // may run slightly backwards.
   void add(const View& view, int64_t arrival_ns, int64_t captured_ns) {
     ++statistics_.hops;
     now_ns_ = std::max(now_ns_, captured_ns);
@@ -66,9 +66,10 @@ class HopSequencer {
     while (!hops_.empty()) pass_first();
   }
 
-  // Returns true if no hop is waiting: packets of all earlier hops have been captured, or will be too late.
+  // Returns true if no hop is waiting. A hop that left before the latest one would then be late.
   bool idle() const { return hops_.empty(); }
-  // Returns true if the latest departure is so long ago that any earlier hop would have been captured by now.
+  // Returns true if no hop is waiting and the latest departure was captured so long ago that every earlier hop would
+  // have been captured by now.
   bool quiet() const { return idle() && now_ns_ - latest_captured_ns_ >= options_.hold_ns; }
   const SequencerStatistics& statistics() const { return statistics_; }
 
@@ -78,7 +79,7 @@ class HopSequencer {
     uint64_t digest;
     uint64_t flow_key;
     uint32_t bytes, tag;
-    // std::push_heap puts the largest element first, so an earlier hop is larger.
+    // std::push_heap puts the largest element first, so an earlier hop compares as larger.
     bool operator<(const Hop& other) const {
       return departure_ns != other.departure_ns ? departure_ns > other.departure_ns : digest > other.digest;
     }

@@ -1,5 +1,5 @@
-// Compares hops that are captured in any order with an evaluator that sorts them, and queues measured by telemetry
-// alone with a simulation (sim/packets).
+// Tests that hops captured in any order pass in order of departure, and compares queues measured by telemetry alone
+// with a simulation (sim/packets).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,8 @@ void add(const ReportedHop& hop, uint32_t tag, HopSequencer* sequencer) {
   sequencer->add({hop.digest, 7, hop.departure_ns, 1000, true, tag}, hop.arrival_ns, hop.captured_ns);
 }
 
-// Returns packets of one FIFO queue that are captured up to `latest_ns` after they left, in capture order.
+// Returns the hops of one FIFO queue in capture order, each captured less than latest_ns after the packet left. A
+// share of `lost` is missing, and some others are captured two or three times.
 std::vector<ReportedHop> random_hops(int64_t latest_ns, double lost, double repeated, std::mt19937_64* random) {
   std::vector<ReportedHop> hops;
   std::uniform_real_distribution<double> share;
@@ -95,7 +96,7 @@ TEST(Hops, CountsLateHopsAndKeepsTheOrder) {
   std::mt19937_64 random(2);
   uint64_t late = 0;
   for (int round = 0; round < 100; ++round) {
-    // Half of the runs wait only a tenth of the time that packets take, the others have room for only a few hops.
+    // Half of the rounds hold hops for only a tenth of the longest path delay; the others have room for only 20 hops.
     const SequencerOptions options =
         round % 2 == 0 ? SequencerOptions{kHold / 10, 1 << 15} : SequencerOptions{kHold, 20};
     const std::vector<ReportedHop> hops = random_hops(kHold, 0.1, 0.1, &random);
@@ -135,7 +136,7 @@ TEST(Hops, AreReleasedWhenTimePassesWhateverTheSwitchesClock) {
   }
 }
 
-// If only some packets carry telemetry, the measured contents of a queue are a lower bound.
+// The contents include only the packets whose telemetry was captured, and are marked as incomplete.
 TEST(Hops, ContentsAreThoseOfThePacketsSeen) {
   std::mt19937_64 random(3);
   for (const double lost : {0.0, 0.5}) {
@@ -235,8 +236,8 @@ std::string trace(const std::string& experiment) {
   return TAPLINE_SOURCE_DIR "/sim/packets/traces/" + experiment + "/h0.pcap.zst";
 }
 
-// Measures the output of `tapline-packets queues`. Each packet finds the queue that its switch reported, and its wait
-// is the time in which the link sends these bytes. TAPLINE_TRACE names the capture of a longer run.
+// Measures the output of `tapline-packets queues`. Packets find the queue depth that their switch reported, and wait
+// for as long as the link needs to send these bytes. TAPLINE_TRACE may name the capture of a longer run.
 TEST(Hops, QueuesOfAllSwitchesFromTelemetryAlone) {
   const char* longer = std::getenv("TAPLINE_TRACE");
   const std::map<std::string, MeasuredQueue> measured = measure(longer == nullptr ? trace("queues") : longer);
@@ -252,7 +253,7 @@ TEST(Hops, QueuesOfAllSwitchesFromTelemetryAlone) {
   EXPECT_GT(measured.at("300:1.0").long_waits, 2500u);
 }
 
-// Switches drop packets after some of the queues, and their telemetry never arrives.
+// Switches drop packets after some of the queues, so the telemetry of these packets never arrives.
 TEST(Hops, DropsOnTheWayMakeContentsALowerBound) {
   const std::map<std::string, MeasuredQueue> measured = measure(trace("incast"));
   uint64_t below = 0;

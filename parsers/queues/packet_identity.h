@@ -11,8 +11,8 @@ namespace tapline::queues {
 
 // Returns true if a number in the packet distinguishes it from all others that its sender sent within a queue's delay:
 // the IPv4 identification (Linux sets 0 if it does not guarantee a unique one), the identification of an IPv6 fragment,
-// or the sequence number of TCP data. A retransmission with equal bytes follows a round trip later, when packets that
-// left after the original have shown that the original was lost.
+// or the sequence number of TCP data. A retransmission with equal bytes follows a round trip later; by then, packets
+// that arrived after the original have left, which shows that it was lost.
 inline bool is_identified(const Packet& packet) {
   if (packet.ip_version == 4 && big_endian_16(packet.data + packet.ip_offset + 4) != 0) return true;
   if (packet.fragment) return packet.ip_version == 6;

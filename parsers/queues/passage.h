@@ -6,7 +6,7 @@ namespace tapline::queues {
 
 // One packet's passage through a queue, known once the packet has left. Times are nanoseconds of the departures' clock.
 //
-// The true arrival lies between `earliest_ns` and `latest_ns`. The three times are equal if the arrival is certain.
+// The true arrival lies between `earliest_ns` and `latest_ns`. If it is certain, `arrival_ns` equals both.
 struct Passage {
   uint64_t flow_key = 0;  // keyed hash of a 5-tuple, a pair or a destination; those of different flows differ
   int64_t departure_ns = 0;

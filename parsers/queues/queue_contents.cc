@@ -6,8 +6,8 @@
 namespace tapline::queues {
 namespace {
 
-// Trimming many departures together costs less than trimming after each packet. For the same reason, the functions
-// that add() calls for each packet are inlined.
+// Trimming many departures together costs less than trimming after each packet. The functions that add() calls for each
+// packet are inlined, also to save time per packet.
 constexpr uint64_t kTrimEvery = 32;
 
 using Flows = std::vector<Burst::Flow>;
@@ -83,8 +83,8 @@ void QueueContents::make_room() {
   if (bursts_ != nullptr) period_.left(log_[number]);
 }
 
-// Returns the maximum number of bytes that the link sends in this time, plus a packet's length, because part of the
-// first packet may have been sent before.
+// Returns the maximum number of bytes that the link sends in this time, plus the longest packet's length, because
+// part of the first packet may have been sent before.
 uint64_t QueueContents::most_sent(int64_t time_ns) const {
   const double bytes_per_ns = static_cast<double>(options_.link_bits_per_second) / 8e9;
   return static_cast<uint64_t>(static_cast<double>(time_ns) * bytes_per_ns) + longest_packet_bytes_;
@@ -112,7 +112,8 @@ uint64_t QueueContents::most_sent(int64_t time_ns) const {
   return finding;
 }
 
-// Begins a busy period if the packet found the queue empty, before its wait is charged to a flow.
+// Begins a busy period if the packet found the queue empty. REQUIRES: the packet's wait has not been charged to any
+// flow yet.
 void QueueContents::begin_passage(const Passage& passage, uint32_t flow) {
   if (window_.packets() == 0 && passage.arrival_known) {
     close_period();
@@ -159,7 +160,8 @@ void QueueContents::close_period() {
   burst_ = {};
 }
 
-// Adds references to the period's flows, so that each keeps its number until its sums are reported.
+// Adds references to the period's new flows, so that each keeps its number until its sums are reported, and records
+// their blame so far.
 void QueueContents::hold_period_flows() {
   while (blamed_before_ns_.size() < period_.flows().size()) {
     const uint32_t flow = period_.flows()[blamed_before_ns_.size()];
@@ -168,7 +170,7 @@ void QueueContents::hold_period_flows() {
   }
 }
 
-// Drops departures for which no later packet can have waited.
+// Drops departures that no later packet can have waited for.
 [[gnu::always_inline]] inline void QueueContents::trim(int64_t from_ns) {
   const uint64_t needed =
       separate_waits() ? std::min(window_.range().begin(), waits_range_.begin()) : window_.range().begin();

@@ -25,7 +25,8 @@ struct ContentsOptions {
   // True if packets that are not added may pass through the queue. All findings are then cut, unless the link's speed
   // is known.
   bool incomplete = false;
-  // Bounds what is missing from incomplete findings: the link can't send more during a wait. 0: unknown.
+  // Bounds the bytes that are missing from incomplete findings, since the link can't send more during a wait. 0:
+  // unknown.
   uint64_t link_bits_per_second = 0;
 };
 
@@ -39,7 +40,8 @@ struct Finding {
   // Maximum error of the bytes, due to an uncertain arrival or packets that were not added.
   uint64_t error_bytes = 0;
   bool arrival_known = false;
-  // True if packets are missing or the log does not reach back to the arrival, so that there were more bytes.
+  // True if there may have been more bytes than these, even beyond error_bytes: packets were not added, or the log does
+  // not reach back to the arrival.
   bool cut = false;
 
   double share() const {
@@ -69,7 +71,8 @@ struct Burst {
   uint64_t victims = 0;
   uint64_t lost = 0;  // packets that never left
   uint32_t flows = 0;
-  // The largest culprits, and the flows whose packets waited longest in total: at most kMaxFlows, by direct bytes.
+  // The largest culprits, and the flows whose packets waited longest in total: at most kMaxFlows, in order of direct
+  // bytes.
   std::vector<Flow> reported;
   BusyPeriod::Culprit all;  // the sum over all flows
 };
@@ -113,7 +116,7 @@ class QueueContents {
 
  private:
   void make_room();
-  // Returns true if the packets that a packet waited for differ from those in its window.
+  // Returns true if the packets that a packet waited for may differ from those in its window.
   bool separate_waits() const { return options_.across_classes_decay_ns > 0; }
   void move(int64_t from_ns, int64_t arrival_ns, uint64_t end);
   void entered(QueueFlow& flow, uint64_t number);

@@ -83,7 +83,7 @@ class QueueParser : public Parser {
     }
   }
 
-  // Ends the interval early, even for queries that continue.
+  // Ends the interval early, also for continuing queries that share meters with one of these.
   void on_queries_end(uint64_t queries, Emitter& out) override {
     for (Group& group : groups_) {
       if ((group.queries & queries) == 0) continue;
@@ -137,7 +137,8 @@ class QueueParser : public Parser {
     side == QueueSide::kArrivals ? meter.arrive(view) : meter.depart(view, packet, out);
   }
 
-  // Bytes exclude the telemetry, whose size differs from hop to hop.
+  // Adds the packet's hops to the meters of their queues. Bytes exclude the telemetry, whose size differs from hop to
+  // hop.
   void show_hops(const Packet& packet, Emitter& out) {
     View view = {digest_of(packet, key_), 0, 0, packet.wire_bytes - telemetry_wire_bytes(packet), true};
     const auto use = [&](const QueueHop& hop) {

@@ -15,9 +15,10 @@
 
 namespace tapline::queues {
 
-// Packets of a port with several classes overtake each other. A packet's contents are then the packets that left while
-// it waited, which show what delayed it within its class, or the packets that left within the longest recent delay,
-// which show what packets without a long wait did to other classes (ConQuest section 3.6).
+// The classes of a port, whose packets overtake each other if there are several. The contents that a packet found are
+// then the packets that left while it waited, which show what delayed it within its class (kWithin), or the packets
+// that left within the longest recent delay, which include those that were served quickly but delayed other classes
+// (kAcross; ConQuest section 3.6).
 enum class Classes : uint8_t { kOne, kWithin, kAcross };
 
 // The arguments that all queue parsers have, and the interval of those that emit once per interval.

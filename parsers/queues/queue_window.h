@@ -9,12 +9,13 @@
 namespace tapline::queues {
 
 // The exact traffic that left before a packet but not before a given time, by flow. If the time is the packet's
-// arrival, this is the contents of the queue that it found (ConQuest section 3.1, definition 3.1). Departures with the
-// same time count in their order, since clocks are coarser than links. A view of a DepartureLog. Not thread-safe.
+// arrival, these are the contents of the queue that it found (ConQuest section 3.1, definition 3.1). Departures with
+// the same time count in their order, since clocks are coarser than links. The departures themselves are in a
+// DepartureLog. Not thread-safe.
 class QueueWindow {
  public:
-  // Moves the window to the departures before number `end` but not before from_ns. Calls entered(flow, number) and
-  // left(flow, number) for each departure that the window gains or loses. REQUIRES: `end` does not decrease.
+  // Moves the window to the departures before number `end` but not before from_ns. Calls entered(flow, number) for each
+  // departure that the window gains, and left(flow, number) for each that it loses. REQUIRES: `end` does not decrease.
   template <typename Entered, typename Left>
   [[gnu::always_inline]] void move(const DepartureLog& log, FlowTable& flows, int64_t from_ns, uint64_t end,
                                    Entered&& entered, Left&& left) {
@@ -23,7 +24,7 @@ class QueueWindow {
         [&](uint64_t number) { left(remove(log[number], flows), number); });
   }
 
-  // Removes the first departure, because the log has no room for it. REQUIRES: the log still keeps it.
+  // Removes the log's first departure, which the log is about to evict, if it is in the window.
   template <typename Left>
   void evict_first(const DepartureLog& log, FlowTable& flows, Left&& left) {
     range_.evict_first(log, [&](uint64_t number) { left(remove(log[number], flows), number); });

@@ -3,7 +3,7 @@
 //
 //   queues_bench           2,000,000 packets of 1,000, 100,000 and 1,000,000 flows
 //   queues_bench --check   fewer packets of 1,000 flows; fails if the exact contents cost more than five times as much
-//                          as the sketch in the same run, or with matching more than ten times as much
+//                          as the sketch in the same run, or if, with matching, they cost more than ten times as much
 //
 //   pass       reads each view
 //   triples    reads each triple: flow, arrival, departure, and bytes
@@ -12,7 +12,7 @@
 //   bursts     contents with busy periods and their culprits
 //   match      TapMatcher from views
 //   both       matching, then contents
-//   hops       HopSequencer from hops as telemetry reports them, captured up to 1 ms out of order, then contents
+//   hops       HopSequencer from hops captured up to 1 ms after they left and out of order, then contents
 //   sketch     Snapshots, h=4, R=2, C=2048, written and read
 //
 // Packets of 700 bytes leave a 10 Gb/s queue of about 1,000 packets; their flows are random.

@@ -17,7 +17,7 @@ struct SnapshotOptions {
   uint32_t window_shift = 20;  // T = 2^window_shift ns
 };
 
-// The parts of [arrival, departure) that a reading covers.
+// The windows that an estimate for [arrival, departure) reads.
 enum class Reading : uint8_t {
   kComplete,     // the windows that lie entirely within it (ConQuest section 3.3)
   kWithCurrent,  // floor((d - a) / T) earlier windows, and the current one as written so far: as the authors' program
@@ -26,15 +26,15 @@ enum class Reading : uint8_t {
   kGrowth,       // the latest complete window minus the previous one, if positive: flows that grow
 };
 
-// ConQuest's structure (section 3.4): h Count-Min sketches of R rows and C columns take turns, one for each window of
-// length T by departure. In each window one is written, up to h - 2 are read, and one is cleaned for the next window,
-// one column per packet. A switch keeps them in registers; this class computes the values that a switch would read. Not
-// thread-safe.
+// ConQuest's structure (section 3.4): h Count-Min sketches of R rows and C columns take turns: each holds the
+// departures of one window of length T. In each window, one is written, up to h - 2 are read, and one is cleaned for
+// the next window, one column per packet. A switch keeps them in registers; this class computes the values that a
+// switch would read. Not thread-safe.
 //
 //   window number mod h     … n-2    n-1    n         n+1
 //                           read   read   written   cleaned
 //
-// A window with fewer than C packets leaves columns to clean. Those are cleaned when the sketch is next due for
+// A window with fewer than C packets leaves some columns dirty. They are cleaned when the sketch is next due for
 // writing, as the switch's control software does for idle links, and counted.
 class Snapshots {
  public:
@@ -73,14 +73,15 @@ class Snapshots {
     return 0;
   }
 
-  // Returns the bound on an estimate's error, as a share of the weight in its complete windows (section 3.5): an
-  // estimate is never too low, and its error exceeds the bound only with probability failure_probability().
+  // Returns the bound on the error of a flow's sum over complete windows, as a share of all weight in these (section
+  // 3.5). The sum is never too low, and its error exceeds the bound with a probability of at most
+  // failure_probability().
   double error_share() const { return std::exp(1.0) / options_.columns; }
   double failure_probability() const { return (options_.snapshots - 2) * std::exp(-1.0 * options_.rows); }
 
   int64_t window_ns() const { return int64_t{1} << options_.window_shift; }
   uint64_t memory_bytes() const { return counters_.size() * sizeof(uint32_t); }
-  // Returns the number of columns that were cleaned after their window.
+  // Returns the number of columns that were cleaned late, after the window in which they should have been.
   uint64_t cleaned_late() const { return cleaned_late_; }
 
  private:

@@ -72,7 +72,8 @@ CoveredReading covered_by(Reading reading, const Windows& windows, uint64_t key,
   return {};
 }
 
-// Tests section 3.5 for each reading, over just its windows. The difference of two windows may err on either side.
+// Tests the bound of section 3.5 for each reading, over the windows that it reads. The difference between two windows
+// may err on either side.
 TEST(Snapshots, EachReadingIsWithinItsBound) {
   constexpr uint32_t kShift = 14, kRows = 4;
   const std::vector<Passage> passages = testing::passages_of(testing::simulate({.packets = 100'000, .flows = 300}, 3));
@@ -83,7 +84,7 @@ TEST(Snapshots, EachReadingIsWithinItsBound) {
       uint64_t beyond = 0;
       double allowed_beyond = 0;
       for (const Passage& passage : passages) {
-        // The windows cover waits of up to five windows' length.
+        // Waits are limited to five windows; the sketches cover six complete ones.
         const int64_t arrival_ns = std::max(passage.arrival_ns, passage.departure_ns - 5 * snapshots.window_ns());
         const double estimate = snapshots.estimate(passage.flow_key, arrival_ns, passage.departure_ns, reading);
         const CoveredReading truth =
@@ -138,9 +139,9 @@ struct Score {
   double mean_error() const { return error_bytes / static_cast<double>(std::max<uint64_t>(queries, 1)); }
 };
 
-// Judges, as in section 5.1, packets with a delay of at least an eighth of the longest, and flows that contribute a
-// share of `alpha` or more of the queue. The windows' length is the longest delay divided by h, rounded up to a power
-// of two.
+// Scores a reading as in section 5.1: packets with a delay of at least an eighth of the longest should be flagged if
+// their flow contributes a share of `alpha` or more of the queue. The window length is the longest delay divided by h,
+// rounded up to a power of two.
 Score judge(const std::vector<Passage>& passages, uint32_t h, uint32_t columns, Reading reading, double alpha) {
   int64_t longest_ns = 0;
   for (const Passage& passage : passages) longest_ns = std::max(longest_ns, passage.delay_ns());
@@ -168,8 +169,8 @@ Score judge(const std::vector<Passage>& passages, uint32_t h, uint32_t columns, 
   return score;
 }
 
-// Repeats figures 7 to 9 with as many flows as the paper's queue has (64, section 5.1), and synthetic traffic. The
-// absolute values of the figures belong to the paper's trace.
+// Repeats figures 7 to 9 with as many flows as the paper's queue has (64, section 5.1), but with synthetic traffic, so
+// the absolute values are not comparable.
 TEST(Snapshots, ReadingsAreComparedWithTheExactContents) {
   const std::vector<Passage> passages =
       testing::passages_of(testing::simulate({.packets = 200'000, .flows = 64, .buffer_bytes = 8 << 20}, 11));

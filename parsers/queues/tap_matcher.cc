@@ -50,13 +50,14 @@ void TapMatcher::advance(int64_t now_ns) {
   release_old();
   expire_arrivals();
   settle(false);
-  // Even packets that were stamped late have left by now.
+  // After so long a silence, all packets ahead of the latest one to leave have left or never will, even if that one was
+  // stamped late.
   if (options_.fifo && now_ns_ - latest_departure_ns_ >= options_.settle_ns + options_.reordering_ns)
     discard_older(options_.reordering_ns);
 }
 
-// Departures take their arrivals before these expire, even after a time without packets. The departures' clock
-// may be behind.
+// Releases departures that have waited long enough, so that they are matched before their arrivals expire, even after a
+// time without packets. The departures' clock may be behind.
 void TapMatcher::release_old() {
   release(now_ns_ + std::min<int64_t>(offset_ns(), 0) - options_.settle_ns - options_.reordering_ns);
 }
@@ -158,8 +159,8 @@ void TapMatcher::emit(const PendingSide& departure) {
   if (options_.fifo) discard_older(std::max(options_.reordering_ns, options_.settle_ns));
 }
 
-// Discards older arrivals. In a FIFO queue, all packets that arrived before one that has left have left, too, or never
-// will. `late_ns` is the maximum error of that packet's timestamp, if it was stamped too late.
+// Discards arrivals before the latest certain arrival of a packet that has left. In a FIFO queue, packets ahead of a
+// departed one have also departed, or never will. `late_ns` is how late that packet's arrival may have been stamped.
 void TapMatcher::discard_older(int64_t late_ns) {
   while (!arrivals_.empty() && arrivals_.front().time_ns < anchor_ns_ - late_ns) discard_first();
 }

@@ -12,10 +12,11 @@ namespace tapline::queues {
 
 struct MatchOptions {
   int64_t max_delay_ns = 100'000'000;  // longest stay in the queue, after which an arrival expires
-  // A departure waits this long for an arrival that is delivered or stamped later. If a packet is stamped out of the
-  // queue's order by at most this time, no other packet counts as lost.
+  // Time that a departure waits for an arrival that is delivered or stamped late. A packet that is stamped out of the
+  // queue's order by at most this time does not make others count as lost.
   int64_t settle_ns = 1'000'000;
-  // The maximum delay of a tap's delivery, and the maximum difference between the order of departures and of arrivals.
+  // The maximum delay of a tap's delivery, and the maximum time by which packets may leave in another order than they
+  // arrived.
   int64_t reordering_ns = 100'000;
   bool fifo = true;                  // false: several classes share the port, and order has no meaning
   uint32_t max_packets = 1 << 17;    // maximum number of stored arrivals, 48 bytes each
@@ -32,13 +33,13 @@ struct View {
   int64_t time_ns = 0;
   uint32_t bytes = 0;
   // True if the packet has a number that distinguishes it from all others of the last max_delay_ns (IPv4
-  // identification, TCP sequence number of data), so one with the same bytes is the same packet.
+  // identification, sequence number of TCP data), so one with the same bytes is the same packet.
   bool identified = false;
   uint32_t tag = 0;  // set by the caller, and returned with the passage
 };
 
-// Each arrival is matched, left behind, evicted, or still in the queue; each departure is matched, has no arrival, or
-// is unsettled.
+// Each arrival is matched, never leaves, is evicted, or is still in the queue; each departure is matched, has no
+// arrival, or is unsettled.
 struct MatchStatistics {
   uint64_t arrivals = 0;
   uint64_t departures = 0;
@@ -84,7 +85,7 @@ class TapMatcher {
   void depart(const View& view);
   // Advances time to now_ns, for intervals without packets.
   void advance(int64_t now_ns);
-  // Settles all departures. Remaining arrivals are neither matched nor lost: the packets may be in the queue.
+  // Settles all departures. Remaining arrivals are neither matched nor lost: the packets may still be in the queue.
   void finish();
 
   void prefetch(uint64_t digest) const { arrivals_.prefetch(digest); }

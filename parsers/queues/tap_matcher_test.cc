@@ -100,7 +100,7 @@ TEST(TapMatcher, WithoutLossEveryPacketIsMatchedExactly) {
       ASSERT_TRUE(matched.kept.passages[i].is_certain());
       ASSERT_EQ(matched.kept.passages[i].arrival_ns, matched.departed[i]->arrival_ns);
     }
-    // A drop is known as soon as a later packet leaves.
+    // A drop that is not known yet looks like a packet in the queue.
     EXPECT_LE(dropped - matched.statistics.never_left, matched.in_queue);
     for (const View& arrival : matched.kept.left_behind) EXPECT_GT(arrival.bytes, 0u);
     expect_balance(matched);
@@ -144,8 +144,8 @@ TEST(TapMatcher, DelaysOfEqualPacketsHaveBoundsThatHold) {
           ASSERT_EQ(passage.arrival_ns, matched.departed[i]->arrival_ns);
         }
         anchored |= passage.is_certain();
-        // Only the longest delay bounds packets that leave before the first certain one: they may have arrived before
-        // the taps started.
+        // Only max_delay_ns bounds the arrivals of packets that leave before the first certain one: they may have
+        // arrived before the taps started.
         if (!anchored) {
           EXPECT_LT(i, 5u);
         }
@@ -154,7 +154,7 @@ TEST(TapMatcher, DelaysOfEqualPacketsHaveBoundsThatHold) {
         delay_ns += static_cast<uint64_t>(passage.departure_ns - passage.earliest_ns);
       }
     }
-    // The bounds are useful, because their distance is much smaller than the delay.
+    // The bounds are useful: they are much closer together than the delay is long.
     EXPECT_LT(width_ns, delay_ns / 8) << lost;
   }
 }
@@ -207,8 +207,7 @@ TEST(TapMatcher, EqualPacketsMatchFirstInFirstOut) {
   EXPECT_EQ(matcher.statistics().repeated, 3u);
 }
 
-// A host with several cores, or a software mirror, may stamp a packet after others that enter the queue later. A
-// departure waits for packets that may be delivered late, and its arrival does not expire in the meantime.
+// A host with several cores, or a software mirror, may stamp a packet after others that enter the queue later.
 TEST(TapMatcher, ALateStampLosesNoPacket) {
   constexpr int kPackets = 10;
   std::vector<TapEvent> events;
@@ -230,12 +229,13 @@ TEST(TapMatcher, ALateStampLosesNoPacket) {
   EXPECT_EQ(matcher.statistics().matched, kPackets);
   EXPECT_EQ(matcher.statistics().never_left, 0u);
   EXPECT_EQ(matcher.statistics().never_came, 0u);
-  // The packets after the late one contradict the order of the queue.
+  // The six packets behind the late one seem to have arrived before it.
   EXPECT_EQ(matcher.statistics().ambiguous, 6u);
   ASSERT_EQ(kept.passages.size(), static_cast<size_t>(kPackets));
   for (const Passage& passage : kept.passages) EXPECT_TRUE(passage.arrival_known);
 }
 
+// A departure waits for packets that may be delivered late. Its arrival must not expire in the meantime.
 TEST(TapMatcher, ADepartureIsMatchedAfterALongSilence) {
   KeptMatches kept;
   MatchOptions options = known_offset();
@@ -283,8 +283,8 @@ uint64_t resident_bytes() {
 
 uint64_t flood_digest(uint64_t i) { return (i + 1) * 0x9e3779b97f4a7c15; }
 
-// Packets that never leave and departures without arrivals take neither more memory nor more time than other packets.
-// Arrivals are evicted if they come faster than they expire, and expire otherwise.
+// Floods of packets that never leave and of departures without arrivals do not increase memory. Arrivals are evicted if
+// they come faster than they expire, and expire otherwise.
 TEST(TapMatcher, FloodsAreBounded) {
   const uint64_t flood = testing::count_of("TAPLINE_QUEUE_FLOOD", 1'000'000);
   constexpr uint64_t kMaxPackets = 1024;

@@ -5,9 +5,9 @@
 
 namespace tapline::queues {
 
-// Measures the constant part of departure minus arrival: the difference of the two taps' clocks and paths, and the
-// transmission of the smallest packet. A packet that finds the queue empty shows this constant, and any other packet
-// takes longer, so the constant is the minimum. Keeps two windows, to follow a drift of the clocks.
+// Measures the constant part of departure minus arrival: the difference between the two taps' clocks and paths, plus
+// the transmission time of the smallest packet. A packet that finds the queue empty shows this constant, and any other
+// packet takes longer, so the constant is the minimum. Keeps the minimum of two windows, to follow clock drift.
 //
 // The offset is correct once a packet has found the queue empty, and stays correct if a packet does so in each window.
 class TapOffset {

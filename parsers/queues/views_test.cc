@@ -84,7 +84,7 @@ Frame random_frame(uint32_t number, std::mt19937& random) {
   }
 }
 
-// Returns the frame as a switch forwards it: hop limit, congestion mark and VLAN differ.
+// Returns the frame as a switch forwards it: with a lower hop limit, and sometimes a congestion mark and a VLAN tag.
 Frame forwarded(Frame frame, std::mt19937& random) {
   --frame.bytes[is_v6(frame) ? kIpV6HopLimit : kIpV4Ttl];
   if (random() % 2 == 0) frame.bytes[15] |= is_v6(frame) ? 0x30 : 0x03;
@@ -202,8 +202,7 @@ const auto kPackets = static_cast<uint32_t>(testing::count_of("TAPLINE_QUEUE_PAC
 
 class Views : public ::testing::TestWithParam<double> {};
 
-// Without an order that bounds them, matched arrivals are reported with their original times, which identify the
-// packets.
+// Without FIFO order, matched arrivals keep their original times, which identify the packets.
 TEST_P(Views, PacketsThatDifferNeverMatch) {
   const Traffic traffic(kPackets, GetParam(), 1);
   std::map<int64_t, size_t> arrivals;
@@ -218,12 +217,13 @@ TEST_P(Views, PacketsThatDifferNeverMatch) {
   size_t matched = 0;
   for (const Passage& passage : kept.passages) {
     if (!passage.arrival_known) continue;
-    // A packet whose arrival was lost may match the arrival of an equal one. Its time is then moved within the bounds.
+    // A packet whose arrival was lost may match the arrival of an equal one. If the time of that arrival is out of
+    // bounds, it is moved to the nearest bound.
     if (!passage.is_certain() && (passage.arrival_ns == passage.earliest_ns || passage.delay_ns() == 0)) continue;
     const auto arrival = arrivals.find(passage.arrival_ns);
     ASSERT_NE(arrival, arrivals.end());
     ASSERT_EQ(traffic.crossings[arrival->second].bytes, traffic.crossings[passage.tag].bytes);
-    // A packet with a unique number is the same packet.
+    // If the match is certain, both are the same packet.
     if (passage.is_certain()) {
       ASSERT_EQ(arrival->second, passage.tag);
     }
@@ -250,8 +250,8 @@ TEST_P(Views, BoundsOfDelaysHold) {
           return crossing.arrival_seen == arrival && crossing.departure_seen == is_departure;
         }));
   };
-  // A loss of one of several equal packets may be attributed to the next of these packets instead: an arrival whose
-  // departure was lost then matches a departure whose arrival was lost. Such pairs are missing from both counts.
+  // The loss of one of several equal packets may be attributed to the next of them instead: an arrival whose departure
+  // was lost then matches a departure whose arrival was lost. Such pairs are missing from both counts.
   EXPECT_GE(statistics.matched, seen(true, true));
   EXPECT_LE(statistics.never_came, seen(false, true));
   const uint64_t paired = seen(false, true) - statistics.never_came;

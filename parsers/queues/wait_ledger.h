@@ -7,12 +7,12 @@
 
 namespace tapline::queues {
 
-// Accounts for the time that packets wait: each nanosecond is blamed on the flow of the packet that the link served
-// then, including the waiting packet itself. So the waits of all flows together equal the blame of all flows together
-// plus the service before the log begins. Not thread-safe.
+// Accounts for the time that packets wait. Each nanosecond is blamed on the flow that the link served at that time,
+// which may be the waiting packet's own. So the total wait of all flows equals their total blame plus unknown_ns(). Not
+// thread-safe.
 //
-// A departure is blamed by each packet that waits while it is served: the packet itself, and those that leave later
-// until one arrives after it. With g = the number of packets settled so far, a flow's blame is
+// A departure is blamed by each packet that waits while it is served: itself, and packets that leave later but arrived
+// before it left. With g = the number of packets settled so far, a flow's blame is
 //
 //   Σ own service time + (g when it left the window - g when it entered) × service time
 //     =   settled + g × Σ service time in the window
@@ -21,13 +21,14 @@ namespace tapline::queues {
 // correct once all terms are added.
 class WaitLedger {
  public:
-  // Records that a departure of the flow entered or left the window, which contains the departures that precede a
-  // packet's departure but not its arrival.
+  // Records that a departure of the flow entered or left the window, which contains the departures before a packet's
+  // own departure but not before its arrival.
   void entered(QueueFlow& flow, int64_t service_ns) const { count(flow, static_cast<uint64_t>(service_ns)); }
   void left(QueueFlow& flow, int64_t service_ns) const { count(flow, -static_cast<uint64_t>(service_ns)); }
 
-  // Settles a packet of the flow `own`, which the link served from start_ns until its departure. The service of its
-  // window's first departure, or of the packet itself if the window is empty, began at first_start_ns.
+  // Settles a packet of the flow `own`, which the link served from start_ns until its departure. The first departure in
+  // its window, or the packet itself if the window is empty, belongs to the flow `first`; its service began at
+  // first_start_ns.
   void settle(const Passage& passage, QueueFlow& own, int64_t start_ns, QueueFlow& first, int64_t first_start_ns) {
     ++settled_;
     own.waited_ns += static_cast<uint64_t>(passage.delay_ns());

@@ -58,8 +58,8 @@ struct WindowRate {
 // as exact as one. Plain data, zero-initialised. Not thread-safe.
 class BurstWindows {
  public:
-  // Adds a sample. `progress` is SequenceTracker's result for the sample; `queue` has observed the copy. Returns true
-  // if the sample ended a window.
+  // Adds a sample. `progress` is SequenceTracker's result for the sample. Returns true if the sample ended a window.
+  // REQUIRES: `queue` has observed the copy.
   bool add(const TcpSample& sample, const Progress& progress, const BurstLimits& limits, const MirrorQueue& queue) {
     switch (progress.step) {
       case Step::kImplausible:

@@ -91,9 +91,10 @@ struct Coverage {
     const double scale = sequence_bytes == 0 ? 1 : 1 / std::max(sampling_share(), kMinShare);
     const auto controls = static_cast<double>(control_wire_bytes), repeats = static_cast<double>(repeated_wire_bytes);
     Bounded result;
-    // A queue bounded in bytes still has room for small packets when it has none for others.
+    // A queue bounded in bytes still has room for small packets when it has none for others, so fewer of them are
+    // missing.
     result.value = seen_wire + missing + missed * headers + controls * (1 + scale) / 2 + repeats * scale;
-    // A host may capture segments that its card divides later, so the number of missing headers is uncertain.
+    // A host may capture segments that its network card divides later, so the number of missing headers is uncertain.
     result.low = seen_wire + missing + controls + repeats;
     const double unsure = missed - std::min(min, missed);
     result.high = seen_wire + missing + (missed + unsure + 2 * std::sqrt(unsure)) * headers +

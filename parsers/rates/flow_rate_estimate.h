@@ -56,7 +56,8 @@ inline Bounded scaled_bytes(const Counted& counted, const MirrorInterval& mirror
     return {std::numeric_limits<double>::quiet_NaN(), seen, std::numeric_limits<double>::infinity()};
   }
   Bounded share = mirror.share.share();
-  // A queue bounded in bytes still has room for small packets when it has none for others.
+  // A queue bounded in bytes still has room for small packets when it has none for others, so fewer of them are
+  // missing.
   constexpr double kSmallBytes = 300;
   if (seen / packets < kSmallBytes) {
     share.value = (share.value + 1) / 2;

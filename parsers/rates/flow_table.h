@@ -12,16 +12,16 @@
 namespace tapline::rates {
 
 // A bounded table of flows, keyed by a 64-bit keyed hash: two flows with equal hashes count as one. A bucket is a cache
-// line of eight keys, so finding a flow reads one line in addition to its entry:
+// line of eight keys, so a search reads one line of keys:
 //
 //   keys    │ k0 k1 k2 k3 k4 k5 k6 k7 │ │ …        0: free
 //   uses    │ u0 u1 u2 u3 u4 u5 u6 u7 │ │ …        samples since the flow took its slot, and the latest interval
 //   entries │ e0 e1 e2 e3 e4 e5 e6 e7 │ │ …
 //
 // A new flow takes a free slot, else the slot of a flow without a sample for two intervals, else that of the flow with
-// the fewest samples. So a flood of flows mostly evicts its own flows, and one further flow in each bucket whose eight
-// flows all send. `Evict`, a functor, is called with the entry of each flow that loses its slot to another one, idle or
-// not. Memory is allocated once and touched on use. Not thread-safe.
+// the fewest samples. So a flood of flows evicts mostly its own flows, and otherwise only one flow of each bucket that
+// eight active flows fill. `Evict`, a functor, is called with the entry of each flow that loses its slot to another
+// one, idle or not. Memory is allocated once; entries are touched only on use. Not thread-safe.
 template <typename Entry, typename Evict>
 class FlowTable {
  public:
@@ -70,7 +70,7 @@ class FlowTable {
     return way == kWays ? nullptr : &entries_[bucket * kWays + way];
   }
 
-  // Returns a new entry. Always succeeds. REQUIRES: the flow has none.
+  // Returns a new entry for the flow. Always succeeds, but may evict another flow. REQUIRES: the flow has none.
   Entry& take(uint64_t key) {
     const size_t bucket = bucket_of(key);
     const uint32_t way = place_in(bucket);

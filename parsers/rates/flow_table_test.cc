@@ -17,7 +17,7 @@ struct CountEvictions {
   }
 };
 
-// Returns a key. Keys are uniform, as keyed hashes are.
+// Returns the flow's key. Keys are uniformly distributed, like keyed hashes.
 uint64_t key_of(uint64_t flow) {
   uint64_t x = flow + 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;

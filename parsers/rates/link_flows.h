@@ -28,8 +28,8 @@ struct FlowEnds {
 //
 // At most `max_flows` directions of flows are followed, over all sums (LinkSum). If there is no room for another
 // direction, one without a sample for two intervals is dropped, else one with few samples. A direction that is dropped
-// in an interval in which it has a sample is counted as left out, and again if it returns and is dropped. Memory is
-// allocated once; not thread-safe.
+// in an interval in which it has a sample is counted as left out, and again if it returns and is dropped. Adding a
+// packet does not allocate; not thread-safe.
 class LinkFlows {
  public:
   static constexpr size_t kMaxListed = 64;
@@ -53,7 +53,7 @@ class LinkFlows {
   }
   // Adds a packet without usable sequence numbers.
   void add(const Packet& packet, uint32_t sum) { flow_of(packet, side_of(packet), sum).total.add(packet.wire_bytes); }
-  // Adds bytes of the direction that an acknowledgement confirms.
+  // Adds bytes of the opposite direction that the packet acknowledges but no sample covered.
   void add_hole(const Packet& acknowledgement, uint32_t sum, const Progress& progress) {
     Followed& flow = flow_of(acknowledgement, other_side(side_of(acknowledgement)), sum);
     flow.total.add_hole(progress, &flow.share);

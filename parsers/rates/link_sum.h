@@ -12,7 +12,7 @@
 
 namespace tapline::rates {
 
-// Describes how a link was observed in an interval.
+// The way in which a link was observed in an interval.
 enum class Seen : uint8_t {
   kMeasured,
   kIdle,    // no packet, and no copy was dropped: the load is zero
@@ -48,10 +48,10 @@ struct LinkShare {
 //           this interval: `lead`                      the next: `trail`
 //
 // Bytes that the other direction acknowledges count at the time of the acknowledgement, so `lead` is the advance up to
-// the direction's first sample in the interval. The lower bound leaves out `lead`, the upper one adds `trail`. The
+// the direction's first sample in the interval. The lower bound leaves out `lead`; the upper one adds `trail`. The
 // upper bound also covers flows without any sample: it adds as many packets as would go unsampled in one of 20 cases. A
-// flow without a sample for two intervals counts as ended. Each lane has a separate sum; sums of lanes are added. Takes
-// constant time per sample and does not allocate. Not thread-safe.
+// flow without a sample for two intervals counts as ended. A link's packets may be divided among several sums, which
+// can be added. Takes constant time per sample and does not allocate. Not thread-safe.
 class LinkSum {
  public:
   // Adds a TCP sample that has, or may have, usable sequence numbers. REQUIRES: `flow` belongs to this sum.
@@ -68,13 +68,13 @@ class LinkSum {
     covered_.add(sample, progress);
   }
 
-  // Adds bytes of the direction that the other one acknowledged but no sample covered. REQUIRES: progress is a hole.
+  // Adds bytes that the other direction acknowledged but no sample covered. REQUIRES: progress is a hole.
   void add_hole(const Progress& progress, LinkShare* flow) {
     step(progress, kUsualHeaders, flow);
     covered_.add_hole(progress);
   }
 
-  // Adds bytes of a direction without samples, which crossed the link only if that direction uses it.
+  // Adds acknowledged bytes of a direction without samples, which crossed the link only if that direction uses it.
   void add_possible(uint32_t acknowledged_bytes) {
     possible_bytes_ += acknowledged_bytes + uint64_t{acknowledged_bytes / kUsualPayload + 1} * kUsualHeaders;
   }
@@ -88,7 +88,7 @@ class LinkSum {
     leave(flow);
   }
 
-  // Adds the sum of another lane.
+  // Adds another sum of the same link in the same interval.
   LinkSum& operator+=(const LinkSum& other) {
     covered_ += other.covered_;
     others_ += other.others_;
@@ -174,13 +174,13 @@ class LinkSum {
     trail_bytes_ += flow->step_bytes;
   }
 
-  // Stops following a flow that was counted in the previous interval.
+  // Removes a flow's step from those of the previous interval, if it is among them.
   void leave(const LinkShare& flow) {
     if (flow.interval + 1 == interval_) earlier_trail_bytes_ -= flow.step_bytes;
   }
 
-  // Returns the bytes, assuming that no copy is missing: a hole then stems from a loss before the switch and did not
-  // cross the link.
+  // Returns the bytes, assuming that no copy is missing: the bytes of a hole were then lost before the switch and did
+  // not cross the link.
   Bounded captured_bytes() const {
     const auto bytes = static_cast<double>(covered_.captured_wire_bytes());
     return {bytes, bytes, bytes};
@@ -195,7 +195,7 @@ class LinkSum {
 
   // Returns an upper bound for the bytes of flows without a sample. The probability that none of n packets is sampled
   // is (1 - share)^n, which is 5 % at n = 3 / share. If drops come in runs, a flow that ends within a run shows no
-  // hole; such runs are assumed to be as long as the observed ones.
+  // hole; up to three such runs are assumed, each as long as the largest recent hole.
   double unseen_bytes(const MirrorInterval& mirror) const {
     if (!mirror.share.known()) return std::numeric_limits<double>::infinity();
     return 3 / mirror.share.share().low * MirrorQueue::kFullFrameBytes + 3 * static_cast<double>(largest_hole_);

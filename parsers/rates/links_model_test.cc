@@ -1,4 +1,4 @@
-// Compares link loads with the bytes that the senders of a modelled switch put on them during the same time.
+// Compares link loads with the bytes for each link that arrive at a modelled switch during the same time.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -147,7 +147,7 @@ class Collector {
   int64_t last_waited_ns_ = 0, arrival_begin_ns_ = 0;
 };
 
-// Links 0 to 2 have three flows each, link 3 has none.
+// Links 0 to 2 have three flows each; link 3 has none.
 std::vector<FlowSpec> flows_on_three_links(double factor) {
   std::vector<FlowSpec> flows(12);
   for (size_t i = 0; i < flows.size(); ++i) {

@@ -22,7 +22,7 @@ inline const char* name_of(MirrorState state) {
   return kNames[static_cast<int>(state)];
 }
 
-// Bounds of the time that a copy waited in the mirror's queue, relative to the delay of an empty queue or, after drops,
+// Bounds on the time that a copy waited in the mirror's queue, relative to the delay of an empty queue or, after drops,
 // to that of a full one. The delay of a full queue cancels out between two copies, so it need not be known.
 struct QueueDelay {
   int64_t low_ns = 0;
@@ -76,8 +76,8 @@ class MirrorQueue {
       return;
     }
     if (port_.bits_per_second == 0) learn(time_ns, wire_bytes);
-    // Timestamps may be those of a frame's first or last bit, so frames sent back to back are at most the longer of the
-    // two apart.
+    // Timestamps may be those of a frame's first or last bit, so frames sent back to back are at most the transmission
+    // time of the longer one apart.
     const uint64_t bytes = std::max(wire_bytes, last_bytes_) + kFramingBytes;
     const auto frame_ns = static_cast<int64_t>((bytes * ns_per_byte_) >> kFractionBits);
     if (time_ns - last_ns_ - frame_ns > slack_ns_) begin_busy(time_ns);
@@ -91,7 +91,7 @@ class MirrorQueue {
     // A sample without payload proves nothing: packets without payload could be missing before it and would leave no
     // hole.
     if (progress.step == Step::kNext && progress.new_bytes > 0) ++witnesses_;
-    // Reordered packets first looked like a hole.
+    // A reordered packet first looked like a hole.
     if (progress.step == Step::kReordered && holes_ > 0) --holes_;
   }
 
@@ -108,10 +108,10 @@ class MirrorQueue {
     return delay;
   }
 
-  // Returns bounds of the true time between two packets whose copies are `interval_ns` apart.
+  // Returns bounds on the true time between two packets whose copies are `interval_ns` apart.
   Bounded true_interval(int64_t interval_ns, const QueueDelay& first, const QueueDelay& second) const {
     const auto full = static_cast<double>(full_delay_ns_), measured = static_cast<double>(interval_ns);
-    // Bounds of how much longer the second copy was queued than the first.
+    // Bounds on how much longer the second copy was queued than the first.
     auto min_ns = static_cast<double>(second.low_ns - first.high_ns);
     auto max_ns = static_cast<double>(second.high_ns - first.low_ns);
     if (!first.from_full && second.from_full) {
@@ -143,7 +143,7 @@ class MirrorQueue {
     return ns_per_byte_ == 0 ? 0 : 8e9 * (uint64_t{1} << kFractionBits) / static_cast<double>(ns_per_byte_);
   }
 
-  // Figures of one interval, until next_interval().
+  // The following functions describe the current interval, which next_interval() ends.
 
   // Returns true if no copy was dropped: no hole is left unfilled, and either the port was never busy for as long as a
   // full queue keeps it busy, or enough samples are contiguous.
@@ -170,9 +170,9 @@ class MirrorQueue {
   static constexpr int kFractionBits = 20;
   static constexpr double kSlowestNsPerByte = 1e6;
   static constexpr uint64_t kSmallestQueueBytes = 8 << 10;  // the smallest queue configured for a mirror port
-  // A port that is busy for longer than the time of this many full frames may be filling its queue.
+  // A port that has been busy for longer than this many full frames take may be filling its queue.
   static constexpr int64_t kFillFrames = 64;
-  // A port without a drop for longer than the time of this many full frames is emptying its queue.
+  // A port that has dropped nothing for longer than this many full frames take is emptying its queue.
   static constexpr int64_t kSteadyFrames = 256;
 
   bool full() const { return full_ns_[2] != kNever; }
@@ -199,8 +199,8 @@ class MirrorQueue {
 
   int64_t busy_ns() const { return last_ns_ == kNever ? 0 : last_ns_ - first_of_busy_ns_; }
 
-  // Returns how long the port can be busy without a drop. A queue that has dropped a packet was full, and keeps the
-  // port busy until it is empty.
+  // Returns the longest time that the port can be busy and is certain to have dropped nothing. A queue that has dropped
+  // a packet was full, and keeps the port busy until it is empty.
   int64_t harmless_ns() const {
     if (port_.max_delay_ns != 0) return port_.max_delay_ns - frame_ns_;
     return static_cast<int64_t>((kSmallestQueueBytes * ns_per_byte_) >> kFractionBits);

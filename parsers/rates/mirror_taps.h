@@ -14,7 +14,7 @@
 namespace tapline::rates {
 
 // The monitor's taps, each with the queue of its mirror port and the parser's data for it (`Own`), and the speeds of
-// ports and links that queries specify. Allocates only for a tap that set_names() did not announce.
+// ports and links that queries specify. Allocates only in set_names(), and for taps that it did not announce.
 template <typename Own>
 class MirrorTaps {
  public:

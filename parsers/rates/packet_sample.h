@@ -27,10 +27,10 @@ inline bool acknowledges(const Packet& packet) {
   return (packet.tcp_flags & (tcp_flag::kAck | tcp_flag::kRst)) == tcp_flag::kAck;
 }
 
-// Returns the key in a FlowTable of a flow at one tap.
+// Returns a flow's key in a FlowTable, which differs from tap to tap.
 inline uint64_t table_key(uint64_t flow_hash, uint8_t tap) { return flow_hash ^ tap * 0xbf58476d1ce4e5b9; }
 
-// Prefetches the entries of a burst's flows in a FlowTable.
+// Prefetches the FlowTable entries of a burst's TCP flows.
 template <typename Table>
 void prefetch_flows(std::span<const Packet> burst, const Table& flows) {
   for (const Packet& packet : burst) {

@@ -108,7 +108,7 @@ class PortInference {
     }
   }
 
-  // Returns the number of a port whose name is the number, or 0 for any other name, such as that of a neighbour
+  // Returns the port's number if its name is a number, or 0 for any other name, such as that of a neighbour
   // ("2nd-floor").
   static uint16_t number_of(const std::string& port) {
     uint16_t number = 0;

@@ -13,9 +13,9 @@ struct CopyPort {
 };
 
 // Returns true if the switch marked the copy with its packet's ports: the destination address is then 02:7a:92, 12 bits
-// for the input port and 12 bits for the output port (CopyMark in network/). No other header begins like a mark,
-// because its first two bytes contain an IP version, an address family or a packet type. Copies of segments that open
-// or end connections may take a separate queue: their address begins with 02:7a:93.
+// for the input port and 12 bits for the output port (CopyMark in network/). Headers of other link types never begin
+// like a mark: their first two bytes contain an IP version, an address family or a packet type. Copies of segments that
+// open or end connections may take a separate queue: their address begins with 02:7a:93.
 inline bool is_marked(const Packet& packet) {
   const uint8_t* address = packet.data;
   return packet.captured_bytes >= 6 && address[0] == 0x02 && address[1] == 0x7a && (address[2] & 0xfe) == 0x92;

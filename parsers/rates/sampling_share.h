@@ -32,7 +32,7 @@ class SamplingShare {
     return *this;
   }
 
-  // Returns false if no TCP flow advanced, so that the share is unknown.
+  // Returns false if there are no samples of TCP data, so that the share is unknown.
   bool known() const { return seen_bytes_ > 0; }
 
   // REQUIRES: known().

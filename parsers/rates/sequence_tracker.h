@@ -64,8 +64,8 @@ class SequenceTracker {
     return progress;
   }
 
-  // Records that the other direction acknowledged all data before `ack`: data that were not captured by then were sent
-  // nevertheless, so they are a hole. Does nothing for a direction without samples, which may take another path.
+  // Records that the other direction acknowledged all data before `ack`: data that was not captured by then was sent
+  // nevertheless, so it is a hole. Does nothing for a direction without samples, which may take another path.
   Progress acknowledge(uint32_t ack, int64_t time_ns, const Limits& limits) {
     Progress progress;
     progress.seq = ack;
@@ -168,7 +168,7 @@ class SequenceTracker {
     hole_bytes_ = kLargestWindow;
   }
 
-  // Returns true, and removes the segment's bytes from the latest hole, if the segment lies within that hole.
+  // Returns true if the segment lies within the latest hole, and removes its bytes from the hole.
   bool fills_hole(uint32_t seq, uint32_t bytes) {
     const uint32_t before = seq - hole_seq_;
     if (hole_bytes_ == 0 || before >= hole_bytes_ || bytes > hole_bytes_ - before) return false;

@@ -102,7 +102,7 @@ TEST(SequenceTracker, AnOvertakenSegmentIsReordered) {
   EXPECT_EQ(flow.add(1000 + 3 * kPayload).step, Step::kNext);
 }
 
-// The segment was lost before the tap and then retransmitted, regardless of its delay.
+// Such a segment was lost before the tap and then retransmitted, regardless of its delay.
 TEST(SequenceTracker, ASegmentThatFillsAHoleIsNotRepeated) {
   Tracked flow;
   flow.add(1000);
@@ -140,7 +140,8 @@ TEST(SequenceTracker, AcknowledgementsRevealUnseenSegments) {
   EXPECT_EQ(flow.coverage().seen_bytes, 2 * kPayload);
 }
 
-// The numbers of a hole return after 4 GiB. A retransmission with these numbers was captured before.
+// The sequence numbers of a hole are reused after 4 GiB. A retransmission with these numbers then repeats captured
+// bytes.
 TEST(SequenceTracker, AHoleIsDroppedBeforeItsNumbersReturn) {
   constexpr uint32_t kStep = 1 << 20;
   Tracked flow;
@@ -266,7 +267,7 @@ TEST(SequenceTracker, MissingPacketsHaveTheSizeOfTheSample) {
   Tracked small, unknown;
   for (uint32_t i = 0; i < 20; ++i) small.add(1000 + i * 100, 100);
   EXPECT_EQ(small.add(1000 + 30 * 100, 100).missed_packets, 10u);
-  // Before any payload was seen, standard and jumbo frames are the limits.
+  // Before any payload has been seen, standard frames are assumed for the estimate, and jumbo frames for its minimum.
   unknown.add(1000, 0);
   const Progress hole = unknown.add(1000 + 10 * 8948, 0);
   EXPECT_EQ(hole.min_missed_packets, 10u);

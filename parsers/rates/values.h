@@ -16,7 +16,7 @@ inline Value bits_value(double bits_per_second) {
   return Value::u64(static_cast<uint64_t>(std::min(std::round(bits_per_second), kMax)));
 }
 
-// Returns the rate as a share of the link's speed, which is 0 if unknown.
+// Returns the rate as a share of the link's speed. Unknown: NaN or infinity for the rate, 0 for the speed.
 inline Value share_value(double bits_per_second, uint64_t link_bits_per_second) {
   if (!std::isfinite(bits_per_second) || link_bits_per_second == 0) return Value::absent(FieldType::kF64);
   return Value::f64(bits_per_second / static_cast<double>(link_bits_per_second));

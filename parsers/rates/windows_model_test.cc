@@ -157,8 +157,8 @@ TEST(WindowsModel, SlowStart) {
               "slow start");
 }
 
-// Senders put a round trip's packets on the link at once, so the mirror's queue alternates between empty and full, is
-// never steady, and its delay changes by 26 us between any two packets.
+// Senders put a round trip's packets on the link at once, so the mirror's queue alternates between empty and full and
+// is never steady: its delay may change by 26 us from one packet to another.
 TEST(WindowsModel, BoundsAreCorrectForUnsteadyQueues) {
   FlowSpec like;
   like.pattern = Pattern::kBursts;

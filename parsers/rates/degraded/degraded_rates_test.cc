@@ -53,8 +53,8 @@ struct Mirrored {
   std::vector<Frame> copies;         // the frames that were not dropped, as they arrive
   std::vector<int64_t> arrivals_ns;  // at the port's queue, by copy
 
-  // Returns the time from which a load that begins at `time_ns` covers arrivals: the arrival time of the first copy
-  // that leaves the port at or after `time_ns`, if that copy had to wait.
+  // Returns the time from which an interval that begins at `time_ns` covers arrivals: the arrival of the first copy
+  // that leaves the port at or after `time_ns`, if that is earlier.
   int64_t begin_ns(int64_t time_ns) const {
     const auto next = std::lower_bound(copies.begin(), copies.end(), time_ns,
                                        [](const Frame& copy, int64_t time) { return copy.time_ns < time; });
@@ -132,7 +132,7 @@ class DegradedRates : public ::testing::TestWithParam<std::string> {
     capture_ = read(GetParam());
     if (capture_.frames.empty()) GTEST_SKIP() << "no reference captures: set TAPLINE_CAPTURES";
   }
-  // Returns the rate of the capture's bytes on the wire.
+  // Returns the capture's mean rate in [from_ns, to_ns), in bits/s.
   double rate_between(int64_t from_ns, int64_t to_ns) const {
     double bits = 0;
     for (const Frame& frame : capture_.frames) {
@@ -173,7 +173,7 @@ TEST_P(DegradedRates, LinksOfAnOversubscribedPort) {
   }
 }
 
-// Nothing is missing: packets and bytes are exact.
+// Nothing is missing, so nearly all packets are counted and, in tcp_clean, nearly all bytes.
 TEST_P(DegradedRates, WholeCapturesAreCountedExactly) {
   double bytes = 0, packets = 0;
   for (const Frame& frame : capture_.frames) bytes += frame.raw().wire_bytes;
