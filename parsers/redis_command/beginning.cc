@@ -10,19 +10,21 @@ namespace {
 
 constexpr size_t kMaxLineBytes = 512;
 
-// Returns the first line with its LF; empty if there is none.
+// Returns the first line with its LF, or an empty string if there is none.
 std::string_view line_of(std::string_view bytes) {
   return bytes.substr(0, bytes.substr(0, kMaxLineBytes).find('\n') + 1);
 }
 
-// Returns false for lines of other protocols, which may also begin with +OK or -ERR but continue with sentences.
+// Returns false for lines that only other protocols have: several words after '+', or '-' before a word that is not in
+// capital letters.
 bool is_of_redis(std::string_view line) {
   const std::string_view word = first_word(line.substr(1));
   if (line.front() == '+') return word.size() + 1 + kLineEndBytes == line.size();
   return line.front() != '-' || std::all_of(word.begin(), word.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 
-// Reads the available bulk strings after the head of an array. In a response, some elements may not be bulk strings.
+// Classifies an array by the available bulk strings after its head. In a response, some elements may not be bulk
+// strings.
 Beginning array_of(std::string_view bytes, uint64_t count) {
   Beginning result{.kind = Beginning::Kind::kOther, .type = '*'};
   for (uint64_t i = 0; i < count && !bytes.empty(); ++i) {

@@ -40,9 +40,9 @@ bool ClientJudge::see(Side side, std::string_view bytes, const Segment& segment)
   return turn;
 }
 
-// Returns true if this segment begins the side's turn: the other side had received exactly the data before this segment
-// when it sent its latest one. If only one direction is seen, returns true if this side has received data since its
-// latest segment.
+// Returns true if this segment begins the side's turn: when the other side sent its latest segment, it had received
+// exactly the data before this one. If only one direction is seen, returns true if this side has received data since
+// its latest segment.
 bool ClientJudge::begins_turn(Side side, const Segment& segment) const {
   const Seen& opposite = seen_[other_side(side)];
   if (opposite.any) return opposite.acked_known && opposite.acked == segment.offset;

@@ -11,9 +11,8 @@ bool is_one_of(std::string_view name, const std::string_view (&names)[size]) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-// `words` is the number of words, including the name, or, if negative, the minimum number. `answers` contains the types
-// of the values in the command's replies, in RESP2 and RESP3, for the most frequent commands; if it is empty, any type
-// is possible.
+// `words` is the number of words, including the name; -n means n or more. `answers` contains the types of the values in
+// the command's replies, in RESP2 and RESP3, for the most frequent commands; if it is empty, any type is possible.
 struct KnownCommand {
   std::string_view name;
   int words;

@@ -204,7 +204,7 @@ Unit Exchange::element(std::string_view bytes, size_t line_bytes, uint64_t lengt
   return Unit::taken(whole);
 }
 
-// Begins the request, once the command's name is known, which also determines if it gets a reply.
+// Begins the request once the command's name is known. Determines if it gets a reply.
 void Exchange::begin_request(bool certain) {
   const Side client = static_cast<Side>(client_);
   recognise(client, client, certain, certain);
@@ -231,8 +231,8 @@ void Exchange::keep_key(std::string_view key) {
   }
 }
 
-// Begins a CLIENT REPLY command. CLIENT REPLY ON gets a reply, OFF and SKIP get none; SKIP has no effect in OFF mode.
-// No other protocol has such a line.
+// Begins a CLIENT REPLY command. CLIENT REPLY ON gets a reply; OFF and SKIP get none. SKIP has no effect in OFF mode.
+// No other protocol has such a line, so it identifies Redis for certain.
 void Exchange::begin_reply_mode(std::string_view word) {
   std::string mode;
   append_upper(&mode, word);
@@ -243,7 +243,7 @@ void Exchange::begin_reply_mode(std::string_view word) {
   skips_ = mode == "SKIP" && !silent_;
 }
 
-// Ends the request, once the command was read completely.
+// Ends the request once the command has been read completely.
 void Exchange::element_read(uint64_t end) {
   asking_ = RequestState::kStart;
   if (!begun_) return;
@@ -351,7 +351,7 @@ bool Exchange::may_resume(Side side, std::string_view bytes) const {
   }
   int64_t count = 0;
   if (!is_value_line(bytes.substr(0, bytes.substr(0, kMaxResumedLineBytes).find('\n') + 1), &count)) return false;
-  // The client's bytes may be captured after their replies.
+  // Commands may be captured after their replies.
   const bool is_late = segment_.peer_offset_known && segment_.peer_offset > settled_offset();
   return !confirmed_ || is_late || boundary_ == 0 || is_boundary(segment_.offset);
 }

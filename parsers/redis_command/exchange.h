@@ -43,9 +43,9 @@ struct Response : ResponseHalf {
 // except pushes (RESP3's `>`, and in RESP2 the messages of subscribed channels), which reply to no command. SUBSCRIBE
 // and similar commands get a reply per channel; only the first one counts.
 //
-// Nothing is read until the client is known: from the handshake, or from ClientJudge, whose verdict may change;
-// everything read in the wrong roles is then discarded. Nothing is reported until the bytes are recognised for certain,
-// by an array of bulk strings or by both sides.
+// Nothing is read until the client is known, from the handshake or from ClientJudge. If the judge's verdict changes,
+// everything read in the wrong roles is discarded. Nothing is reported until the bytes are recognised for certain, by
+// an array of bulk strings or by units of both sides.
 class Exchange final : public OrderedExchange<Exchange, Request, Response, 4096> {
  public:
   static constexpr size_t kMaxKeyBytes = 1024;

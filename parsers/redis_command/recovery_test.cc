@@ -77,7 +77,7 @@ std::vector<Frame> arrays_of(int count, bool low_client, const std::vector<int>&
 
 constexpr size_t kHandshake = 3;
 
-// Expects that no value is reported as a key, and the client is never reported as the server.
+// Expects that no stored value is reported as a key, as it would be if the server were mistaken for the client.
 void expect_nothing_stored(const Harness& run, const std::string& context) {
   for (const Tuple& tuple : run.tuples()) {
     EXPECT_TRUE(tuple["key"] == "-" || tuple["key"].starts_with("key:")) << context << ": " << tuple["key"];
@@ -104,8 +104,8 @@ TEST(RedisCommand, ArraysAreRepliesWhereverTheCaptureStarts) {
   }
 }
 
-// Repeats the same responses, each kind separately. If either side's arrays could be replies to the other's, only the
-// query decides.
+// Tests each kind of exchange separately. If either side's arrays could be replies to the other's, only the query
+// decides.
 TEST(RedisCommand, ArraysOfOneKindAreReplies) {
   for (int kind = 0; kind < 9; ++kind) {
     for (const bool low_client : {false, true}) {
@@ -129,7 +129,7 @@ TEST(RedisCommand, ArraysOfOneKindAreReplies) {
   }
 }
 
-// A value contains commands, and its segments begin where these do.
+// A value contains commands, and each of its segments begins with one.
 TEST(RedisCommand, CommandsWithinValuesAreIgnored) {
   std::string value;
   for (int i = 100; i < 160; ++i) value += array({"SET", "stored:" + std::to_string(i), "value"});
@@ -173,7 +173,7 @@ struct Score {
   size_t wrong = 0;
 };
 
-// Sends GET commands. The value of key NUMBER has 10 + NUMBER modulo 50 bytes.
+// Sends GET commands. The value of key:NUMBER has 10 + NUMBER % 50 bytes.
 void send_gets(Conversation& conversation, int first, int count) {
   for (int number = first; number < first + count; ++number) {
     conversation.client(array({"GET", key(number)}));

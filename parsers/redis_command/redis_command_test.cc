@@ -25,7 +25,7 @@ void expect_at_every_cut(std::string_view commands, std::string_view responses, 
   testing::expect_at_every_cut([](const auto& frames) { return parse(frames); }, commands, responses, expected);
 }
 
-// Writes "SET a b" as an array of bulk strings.
+// Writes a command, such as "SET a b", as an array of bulk strings.
 std::string command(const std::string& words) {
   std::vector<std::string> all(1);
   for (const char c : words) {
@@ -168,7 +168,7 @@ TEST(RedisCommand, JoinsInMidStream) {
   EXPECT_EQ(parse(frames), (Lines{"GET a ok  ", "GET a ok  ", "GET a ok  "}));
 }
 
-// Returns commands whose replies have unique lengths, so that a wrong pair is detected.
+// Returns a connection whose replies have unique lengths, so that a wrong pair is detected.
 std::vector<Frame> self_identifying(int batch) {
   Conversation conversation;
   conversation.handshake();
@@ -211,7 +211,7 @@ TEST(RedisCommand, NeverPairsWrongIfFramesAreLost) {
   }
 }
 
-// Tests inline commands with any frame lost, and with replies that are seen before their commands.
+// Tests inline commands with each frame lost in turn.
 TEST(RedisCommand, InlineCommandsAfterAGap) {
   Conversation conversation;
   conversation.handshake();

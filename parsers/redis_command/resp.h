@@ -19,7 +19,7 @@ bool is_collection(char type);  // true for a count followed by that many values
 
 // Reads the number after the type in "*3\r\n" or "$-1\r\n". Returns false if there is none.
 bool parse_count(std::string_view line, int64_t* count);
-// Returns true if the line is a value or the length of one, and sets *count to the length.
+// Returns true if the line is a value, or the head of a bulk string or collection. Sets *count to the number in a head.
 bool is_value_line(std::string_view line, int64_t* count);
 
 // Returns true if a command may have this name.

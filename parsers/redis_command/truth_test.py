@@ -25,7 +25,7 @@ WITHOUT_KEY = {"PING", "HELLO", "AUTH", "COMMAND", "INFO", "CLIENT", "CONFIG", "
 SUBSCRIPTIONS = {b"subscribe", b"psubscribe", b"ssubscribe", b"unsubscribe", b"punsubscribe", b"sunsubscribe"}
 MESSAGES = {b"message", b"pmessage", b"smessage"}
 
-# `words` of a command, which is `inline` or not; `value` of a response. Offsets are positions in the stream.
+# A command has `words`, and is `inline` unless it is an array. `begin` and `end` are offsets in the stream.
 Command = collections.namedtuple("Command", "begin end words inline")
 Answer = collections.namedtuple("Answer", "begin end value")
 
@@ -42,7 +42,7 @@ def line_at(stream, offset):
 
 
 def value_at(stream, offset):
-    """Returns (value, its end). The value is bytes, a list, or (type, text) of a line."""
+    """Returns (value, its end). The value is None, bytes, a list, or (type, content)."""
     line, offset = line_at(stream, offset)
     kind, rest = line[:1], line[1:]
     if kind in b"$=!":
@@ -96,7 +96,7 @@ def answers_of(stream):
 
 
 def first_word(value):
-    """Returns the first element of an array or a push, if it is a string."""
+    """Returns the first of three or more elements of an array or a push, if it is a string, else an empty one."""
     values = value[1] if isinstance(value, tuple) and value[0] == b">" else value
     return values[0] if isinstance(values, list) and len(values) >= 3 and isinstance(values[0], bytes) else b""
 
@@ -176,7 +176,7 @@ def reported(tuples):
 
 
 def check_tshark(name, connections, records, faults):
-    """Checks that every word that tshark lists for a frame to a server is one of the evaluator's, and vice versa."""
+    """Checks that each word that tshark lists for a client is one of the evaluator's, and vice versa if tshark lists all words."""
     theirs, ours, cut = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter), set()
     for record in (r for r in records if r["kind"] == "redis" and "items" in r):
         client, server = record["src"], int(record["dst"].rsplit(":", 1)[1])

@@ -12,8 +12,8 @@ constexpr useconds_t kPauseUs = 20;
 
 }  // namespace
 
-// The publisher replaces `current_` before it looks at `held_`, and the reader writes `held_` before it looks at
-// `current_` again: either the publisher waits for this reader, or the reader sees the new routes.
+// The publisher stores `current_` before it loads `held_`, and the reader stores `held_` before it loads `current_`
+// again. So either the publisher waits for this reader, or the reader sees the new routes.
 const Routes* RouteFeed::Reader::enter() {
   const Routes* routes = current_->load();
   for (;;) {

@@ -35,9 +35,9 @@ class RouteFeed {
 
   // Adds a reader, which belongs to the feed. REQUIRES: no thread publishes at the same time.
   Reader* add_reader();
-  // Replaces the routes. When it returns, no reader uses the earlier ones any more. One thread publishes at a time.
+  // Replaces the routes. Returns once no reader uses the earlier ones any more. REQUIRES: no other thread publishes.
   void publish(std::unique_ptr<const Routes> next);
-  // Returns the latest routes, for the thread that publishes, or null if there are none.
+  // Returns the latest routes, or null if there are none. Only for the thread that publishes.
   const Routes* current() const { return owned_.get(); }
 
  private:

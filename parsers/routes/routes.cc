@@ -141,7 +141,7 @@ std::string RoutesBuilder::add(const RouteRule& rule) {
   return "";
 }
 
-// REQUIRES: all routes were added.
+// REQUIRES: all routes have been added.
 std::string RoutesBuilder::add(const PortRule& rule) {
   const std::string name = "port " + std::to_string(rule.number) + " of switch '" + rule.switch_name + "'";
   if (rule.switch_name.empty()) return "a port has no switch";

@@ -59,7 +59,7 @@ class SwitchRoutes {
 
   // Returns the speeds of the ports' links in bits per second, by port; unknown ones are absent.
   std::map<uint16_t, uint64_t> speeds() const;
-  // Returns true if packets are forwarded through the port.
+  // Returns true if a route uses the port.
   bool uses(uint16_t port) const { return used_.count(port) != 0; }
 
  private:
@@ -136,8 +136,8 @@ class Routes {
   std::unordered_map<std::string, SwitchRoutes> switches_;
 };
 
-// Builds the version that follows `earlier` in several steps, because building a large version at once would delay all
-// other work of the thread. `earlier` may be null and must outlive the builder.
+// Builds, in several steps, the version that follows `earlier`. Building a large version at once would delay all other
+// work of the thread. `earlier` may be null and must outlive the builder.
 class RoutesBuilder {
  public:
   static constexpr size_t kMaxRules = 1 << 20;
@@ -145,8 +145,9 @@ class RoutesBuilder {
 
   RoutesBuilder(uint64_t version, const Routes* earlier);
   void add(const RouteTable& part);
-  // Completes the version. Routes that the earlier version has in the same form stay in force; others apply to copies
-  // captured since `since_ns`. Returns null and sets *error if the rules contradict each other or are invalid.
+  // Completes the version. Routes that are the same in the earlier version keep their time; others apply to copies
+  // captured at `since_ns` or later. Returns null and sets *error if rules are invalid, contradict each other or are
+  // too many.
   std::unique_ptr<const Routes> finish(int64_t since_ns, std::string* error);
 
  private:

@@ -9,17 +9,16 @@
 
 // Versions of routes and copies of packets, in any order. The input is a sequence of records:
 //
-//   ┌────────┬──────┬───────┐   kind % 8 = 0: a version of the rules below, in force after value x 64 us
-//   │ kind   │ host │ value │   1: the next version has another rule: of switch kind / 8 % 3, to the host, by port
+//   ┌────────┬──────┬───────┐   kind % 8 = 0: publish a version of the rules and ports so far, valid in value x 64 us
+//   │ kind   │ host │ value │   1: add a rule to the next version: of switch kind / 8 % 3, to the host, by port
 //   │ 1      │ 1    │ 1     │      value % 16 (several ports above 12), changing if kind >= 128
-//   └────────┴──────┴───────┘   2: and another port: of switch kind / 8 % 3, with number host % 16; it leads to port
-//                                  value / 16 of switch value % 4 if kind >= 128
+//   └────────┴──────┴───────┘   2: add a port to the next version: of switch kind / 8 % 3, number host % 16, which
+//                                  leads to port value / 16 of switch value % 4 if kind >= 128
 //                               otherwise: a copy of a packet to the host, from host / 8, by tap kind / 8 % 4, after
 //                                  value x 8 us
 //
-// Aborts if an inferred port is not the one that every version since a time before the copy has had, if an inferred
-// input port is not one at which the source or a neighbour is connected, or if a parser names a port that no version
-// had.
+// Aborts if an inferred port is not the expected one, if an inferred input port is not one at which the source or a
+// neighbour is connected, or if a parser names a port that no version had.
 namespace tapline::testing {
 namespace {
 
@@ -40,8 +39,8 @@ const RouteRule* rule_of(const Version& version, const std::string& name, uint64
   return nullptr;
 }
 
-// Returns the port according to the versions so far. The port is known from the time of the first of the latest
-// versions that all agree on it.
+// Returns the port according to the versions so far, or 0 if it is unknown. It is known from the time of the first
+// version in the latest run of versions that agree on it.
 uint16_t expected_port(const std::vector<Version>& versions, const std::string& name, uint64_t mac, int64_t time_ns) {
   uint16_t port = 0;
   int64_t since_ns = 0;

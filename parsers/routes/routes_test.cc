@@ -93,7 +93,7 @@ TEST(Routes, InvalidPortsAreErrors) {
             "65537 ports exceed the maximum of 65536 per monitor; send only those of the monitor's switches");
 }
 
-// Two leaves under two spines. Packets to host n of leaf 1 go by spine 1, those to host 2 by spine 2.
+// Two leaves under two spines. Packets to hosts 0 and 1 go through spine 1, and packets to host 2 through spine 2.
 //
 //   spine1 1 ── 3 leaf1 4 ── 1 spine2          leaf1 1: host 0     leaf2 1: host 1
 //          2 ── 3 leaf2 4 ── 2                                     leaf2 2: host 2
@@ -135,7 +135,8 @@ TEST_F(Spines, AnInputPortFollowsFromThePath) {
   // At the source's switch.
   EXPECT_EQ(input("leaf1", 0, 1).number, 1);
   EXPECT_EQ(input("leaf2", 2, 1).number, 2);
-  // The path follows the routes to the destination, not those to the source: host 0 answers host 2 via spine 1.
+  // The path follows the routes to the destination, not those to the source: host 0 sends to host 2 through spine 2,
+  // and host 2 answers through spine 1.
   EXPECT_EQ(input("leaf2", 0, 2).number, 4);
   EXPECT_EQ(input("leaf1", 2, 0).number, 3);
   EXPECT_EQ(input("spine2", 0, 2).number, 1);
@@ -151,7 +152,7 @@ TEST_F(Spines, AnInputPortOfAnUncertainPathIsUnknown) {
   EXPECT_EQ(input("leaf2", 0, 2).number, 4);
   rules[2].ports = {3, 4};
   EXPECT_EQ(reason("leaf2", 0, 2), "route_ambiguous");
-  // A changed route is valid since the time of its version.
+  // A changed route is valid from the time of its version.
   rules[2].ports = {3};
   const auto earlier = made(rules);
   EXPECT_EQ(input("leaf2", 0, 2, earlier.get(), 100).number, 3);
