@@ -121,7 +121,14 @@ public final class ReplicaManager implements AutoCloseable {
         servers++;
       }
       int stopped = wanted.servers() < servers ? servers-- : 0;
-      boolean wasMoved = become(wanted);
+      boolean wasMoved;
+      try {
+        wasMoved = become(wanted);
+      } catch (JedisException e) {
+        // The pool in Redis is unchanged, and so are the servers that it needs.
+        servers = now.servers();
+        throw e;
+      }
       if (stopped > 0) {
         commands.stop(pool.servers().get(stopped - 1));
       }
@@ -131,7 +138,6 @@ public final class ReplicaManager implements AutoCloseable {
     } catch (IOException e) {
       failed.accept(e.getMessage());
     } catch (JedisException e) {
-      servers = now.servers();
       failed.accept("Redis does not answer: " + e.getMessage());
     }
   }

@@ -181,4 +181,21 @@ class ReplicaManagerTest {
       assertThat(places()).containsOnlyKeys("/a");
     }
   }
+
+  @Test
+  void aStoppedServerIsNotUsedAlthoughRedisFailsAfterwards() throws Exception {
+    String port = redis.address().substring(redis.address().lastIndexOf(':') + 1);
+    WebServer second =
+        web.server(1, List.of("true"), List.of("redis-cli", "-p", port, "shutdown", "nosave"));
+    Pool failingPool =
+        new Pool(
+            "videos", redis.address(), new Thresholds(10, 4, 0), List.of(web.server(0), second));
+    try (ReplicaManager manager = ReplicaManager.open(failingPool, changes::add, failures::add)) {
+      manager.look(window(5, Map.of("/a", 60)));
+      assertThat(manager.servers()).isEqualTo(2);
+      manager.look(window(60, Map.of("/a", 1)));
+      assertThat(manager.servers()).isEqualTo(1);
+      assertThat(failures).singleElement().asString().startsWith("Redis does not answer");
+    }
+  }
 }
