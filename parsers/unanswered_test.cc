@@ -1,5 +1,5 @@
-// Tests every transaction parser, one row each: a request without a response has no response time, status or size, and
-// is reported as unanswered if nothing else explains the missing response.
+// Tests, for every transaction parser (one row each), that a request without a response has no response time, status or
+// size, and is reported as unanswered if nothing else explains the missing response.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -103,7 +103,8 @@ Conversation spoken(const Row& row) {
   return conversation.client(row.request).server_ack();
 }
 
-// Expects all values of the response to be absent from the last tuple. Returns this tuple.
+// Expects all values of the response to be absent from the last tuple, and its `unanswered` to be as given. Returns
+// this tuple.
 Tuple expect_no_response(Harness& run, const std::string& unanswered) {
   if (run.tuples().empty()) {
     ADD_FAILURE() << "no tuple";

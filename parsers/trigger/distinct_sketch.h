@@ -13,9 +13,9 @@ namespace tapline::trigger {
 // Counts distinct values by their 64-bit hashes, like the stream job's `distinct`. Sketches can be merged, and the
 // order of values does not matter. The count is exact up to kExact values; beyond that, it is estimated by a
 // HyperLogLog sketch (Flajolet et al., AofA 2007) with the estimator of Ertl ("New cardinality estimation algorithms
-// for HyperLogLog sketches", 2017), which is unbiased for any number. All zeros is an empty sketch.
+// for HyperLogLog sketches", 2017), which is unbiased at any cardinality. An all-zero object is an empty sketch.
 //
-// The sketch's block is a hash table that grows up to 8 KiB, and then contains the registers.
+// The sketch's block is a hash table that grows up to 8 KiB; once the count is estimated, it contains the registers.
 class DistinctSketch {
  public:
   static constexpr uint32_t kExact = 512;
@@ -36,16 +36,17 @@ class DistinctSketch {
   }
   // Adds the values of another sketch that uses the same hash function.
   void merge(const DistinctSketch& added, SketchMemory* memory) { merge(added, 0, added.slot_count(), memory); }
-  // Adds the values in the slots from `begin` to `end`. All registers are a single slot. Missed values are in the last
-  // slot.
+  // Adds the values in the slots from `begin` up to, but excluding, `end`. All registers count as a single slot. Missed
+  // values are added with the last slot.
   void merge(const DistinctSketch& added, uint32_t begin, uint32_t end, SketchMemory* memory);
   // Returns the number of slots, at least 1.
   uint32_t slot_count() const { return block_ == nullptr || is_estimate_ ? 1 : mask() + 1; }
 
   bool empty() const { return size_ == 0 && missed_ == 0; }
-  // Returns bounds for the number of distinct values. Missed values may or may not differ from all others.
+  // Returns bounds for the number of distinct values. Missed values may be duplicates, so they only raise the upper
+  // bound.
   Interval count() const;
-  // The number of registers with each rank, from which count() can be computed in pieces.
+  // The number of registers with each rank, which count_ranks() can collect in pieces for count().
   using RankCounts = std::array<uint32_t, 64 - kLogRegisters + 2>;
   uint32_t register_count() const { return is_estimate_ ? kRegisters : 0; }
   void count_ranks(uint32_t begin, uint32_t end, RankCounts* ranks) const;

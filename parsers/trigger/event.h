@@ -16,15 +16,15 @@ enum class EventScope : uint8_t {
   kRest,   // several groups were counted together: the value is the maximum that any of them may have
 };
 
-// Reports that a trigger's condition was true in a window, or that its alert was still in force.
+// A report that a trigger's condition was (or may have been) true in a window, or that its alert was still in force.
 struct Event {
   uint64_t trigger = 0;
   uint32_t channel = 0;  // index in Program::channels()
   EventScope scope = EventScope::kAll;
   GroupKey group;
   Interval value;  // the left side of the first comparison of `when`
-  // kPossible: the condition is true for some of the values between the bounds, or for the counted packets but perhaps
-  // false if the lost ones were included. Never kFalse.
+  // kPossible: the condition is true for some of the values between the bounds, or is true for the counted packets but
+  // might be false if lost ones were included. Never kFalse.
   Verdict verdict = Verdict::kTrue;
   int64_t window_start_ns = 0;
   int64_t window_end_ns = 0;
@@ -36,8 +36,8 @@ struct Event {
   ExemplarFlows exemplars;    // some of the flows that the value counts; empty for a group without packets
 };
 
-// A swept window of a channel. The numbers of packets, groups and missed values cover its latest pane only: packets +
-// lost_packets is the number of packets that lanes received since the previous window ended.
+// A report on a swept window of a channel. The numbers of packets, groups and missed values cover its latest pane only:
+// packets + lost_packets is the number of packets that lanes received since the previous window ended.
 struct WindowReport {
   uint32_t channel = 0;
   int64_t start_ns = 0;

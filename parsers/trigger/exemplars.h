@@ -11,7 +11,8 @@
 
 namespace tapline::trigger {
 
-// Flows named by an event. Their keys have addresses, ports, protocol, VLAN and network ID, in a packet's direction.
+// Flows named by an event. Their keys have addresses, ports, protocol, VLAN and network ID, with source and destination
+// as in one of the packets.
 class ExemplarFlows {
  public:
   static constexpr size_t kMax = 8;
@@ -32,11 +33,11 @@ class ExemplarFlows {
 };
 
 // Flows of the packets that a window counts: the flow of each counter's first packet, and the flows of a sample of all
-// packets. Usually, only the first packet of a counter is stored. Not thread-safe.
+// packets. Other packets cost almost nothing. Not thread-safe.
 //
 // A packet is sampled whenever the window has a sixteenth more packets than at the last sample, so about 160 of 150,000
-// packets are sampled, and the sample contains any burst of a sixteenth of the window's packets. The latest kSampled
-// are kept.
+// packets are sampled, and any burst with a sixteenth of the window's packets is represented in the sample. The latest
+// kSampled are kept.
 class Exemplars {
  public:
   static constexpr size_t kSampled = 128;
@@ -46,7 +47,7 @@ class Exemplars {
 
   void populate(size_t bytes) const { first_.populate(bytes); }
 
-  // REQUIRES, here and below: place is below the number of counters.
+  // REQUIRES, here and below: `place` is less than the number of counters.
   void set_first(size_t place, const Sample& sample) { first()[place] = flow_of(sample); }
   const GroupKey& first(size_t place) const { return first()[place]; }
 

@@ -18,7 +18,8 @@ using conditions::KeyRanges;
 using conditions::Leaf;
 using conditions::Node;
 
-// Limit for a field without ranges, such as vlan. A longer list usually comes from a condition that excludes values.
+// Maximum number of values of a field for which a Filter has no ranges, such as vlan. A longer list usually comes from
+// a condition that excludes values.
 constexpr uint64_t kMaxListed = 4096;
 
 struct UnsupportedFilter {
@@ -96,7 +97,7 @@ std::vector<Prefix> common_to(const std::vector<Prefix>& a, const std::vector<Pr
   return both;
 }
 
-// Collects the values that comparisons joined by AND allow.
+// Collects the values that a condition allows in each field, from comparisons joined by AND.
 class Reader {
  public:
   explicit Reader(const conditions::Expression& expression) : expression_(expression) {}

@@ -7,7 +7,7 @@
 namespace tapline::trigger {
 namespace {
 
-// Returns the number of groups in each pane. All panes of a window have at most eight times the memory of a single one.
+// Returns the maximum number of groups in a pane. All panes of a window together have room for at most 8 * max_groups.
 uint32_t groups_of_pane(uint32_t max_groups, uint32_t panes) {
   return std::min(max_groups, std::bit_floor(std::max(8 * max_groups / panes, 1u)));
 }
@@ -83,13 +83,13 @@ void Gather::count_burst(std::span<const Sample> samples, std::span<const TcpFac
 }
 
 // Samples packets of the burst that are counted in the channel. `before` is the number of packets that the window had
-// counted earlier.
+// counted before this burst.
 void Gather::sample(Open* open, uint64_t before) {
   Exemplars& exemplars = open->window->cell_exemplars();
   for (uint32_t i = 0; i < samples_.size(); ++i) {
     if (exemplars.due(before + i) && sample(open, i)) exemplars.wait(before + i);
   }
-  // If no packet of the burst is counted, the next burst need not be searched.
+  // If the channel counts no packet of the burst, the next burst need not be searched.
   if (exemplars.due(open->window->packets)) exemplars.wait(open->window->packets);
 }
 
@@ -128,7 +128,7 @@ inline void Gather::count_cell(const CellRef& ref, uint32_t sample) {
       sketch(open, ref.cell, 0, sample);
     return;
   }
-  // A set may have several cells of this channel.
+  // A set may have several cells of this channel, so the list may fill up within a burst.
   if (open.pending == kBurst) count_groups(&open);
   Pending& pending = open.groups[open.pending++];
   pending.key = open.channel->keys.of(samples_[sample]);
@@ -188,7 +188,7 @@ inline void Gather::watch(const Open& open, GroupTable::Entry* entry) const {
   }
 }
 
-// Does what watch() does, for a group with several counters.
+// Like watch(), for a group with several counters.
 void Gather::watch_chain(const Open& open, GroupTable::Entry* entry) const {
   if (open.channel->early.empty()) return;
   GroupTable& groups = *open.window->groups();
@@ -236,8 +236,9 @@ void Gather::open_next(Open* open, WindowRing* ring, int64_t time_ns) {
   ring->set_passed(std::min(start_ns, open->blind_from_ns));
 }
 
-// Replaces the sets with the spare ones, if these are ready, which also drops sets that few packets still need.
-// REQUIRES: all windows end now, since the next ones use other cells.
+// Replaces the sets with the empty spare ones. Sets that packets still match are then created again; all others are
+// dropped. Returns false if the spare sets are not ready. REQUIRES: all windows end now, since the next ones use other
+// cells.
 bool Gather::renew_sets() {
   if (spare_ != SpareState::kReady) return false;
   std::swap(sets_, spare_sets_);
@@ -259,7 +260,7 @@ void Gather::tidy_spare_sets() {
   if (spare_sets_->forget(&work)) spare_ = SpareState::kReady;
 }
 
-// Reports all windows for which there was no memory as a single closed window that contains only losses.
+// Reports the windows for which no memory was free as a single closed window that contains only losses.
 void Gather::report_blind(Open* open, WindowRing* ring, int64_t until_ns) {
   open->window->start_ns = open->blind_from_ns;
   open->window->end_ns = until_ns;

@@ -15,9 +15,9 @@ namespace tapline::trigger {
 
 struct GatherOptions {
   uint32_t cache_lines = 1 << 16;  // lines of 64 bytes, for four combinations of classes each; a power of two
-  // Counters of groups in a pane, for each channel with groups; a power of two, at most 2^24. If a window has more than
-  // eight panes, each pane has fewer, so that the window has at most eight times this number. A counter takes 128 to
-  // 320 bytes, plus 16 of buckets, in each of the windows below, once it is used.
+  // Maximum number of group counters in a pane, for each channel with groups; a power of two, at most 2^24. If a window
+  // has more than eight panes, each pane has fewer, so that the window has at most eight times this number. A counter
+  // takes 128 to 320 bytes, plus 16 of buckets, in each of the windows below, once it is used.
   uint32_t max_groups = 1 << 17;
   // Memory for the distinct values and percentiles of a pane, for each channel that has triggers on them. If a window
   // has more than eight panes, each pane has less, as above.
@@ -53,8 +53,8 @@ class Gather {
   // Counts the samples up to the first one that is not before boundary_ns(), at most kBurst, and returns their number.
   // `tcp` has the facts of each sample, or is empty if the program doesn't need them.
   size_t count(std::span<const Sample> samples, std::span<const TcpFacts> tcp);
-  // Closes the windows that end at or before `time_ns`, and opens those that contain it. If no window of a channel has
-  // been released by the sweeping thread, nothing is counted in the channel until the next window.
+  // Closes the windows that end at or before `time_ns`, and opens those that contain it. If the sweeping thread has not
+  // released a window of a channel, the channel counts nothing until its next window begins.
   void advance(int64_t time_ns);
   // Returns true if there is room for the next windows.
   bool has_room() const;
@@ -104,7 +104,7 @@ class Gather {
   [[gnu::always_inline]] void watch(const Open& open, GroupTable::Entry* entry) const;
   void watch_chain(const Open& open, GroupTable::Entry* first) const;
   void count_in(uint64_t* counter, const Channel& channel, uint32_t sample);
-  // Adds the sample to the sketches of the counter of a group, or of the cell if `group` is 0.
+  // Adds the sample to the sketches of a group's counter, or of the cell's counter if `group` is 0.
   void sketch(const Open& open, uint32_t cell, uint32_t group, uint32_t sample) const;
 
   const Program& program_;

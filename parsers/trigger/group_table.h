@@ -9,8 +9,8 @@
 
 namespace tapline::trigger {
 
-// Hashes group keys with a random key, so that no sender can fill one chain of buckets. Lanes whose windows are swept
-// together share one.
+// Hashes group keys with a random key, so that no sender can choose groups that collide. Lanes whose windows are swept
+// together share a hasher.
 class GroupHasher {
  public:
   GroupHasher();  // draws the key
@@ -97,7 +97,7 @@ class GroupTable {
     entry->next = size_;
     made->bucket = kNoBucket;
     made->older = (buckets() + place)->number & 0xffffff;
-    first->counter()[kTouched] = 0;  // Window::reached has not seen this counter yet
+    first->counter()[kTouched] = 0;  // the new cell's triggers may have reached their limits
     return made;
   }
 
@@ -150,7 +150,7 @@ class GroupTable {
     return *reinterpret_cast<Entry*>(entries_.data() + static_cast<size_t>(number) * stride_);
   }
 
-  // Sets *place to the bucket of the group, or to the one that it would get if it were added.
+  // Returns the group's first entry, or null. Sets *place to its bucket, or to the one that it would get.
   Entry* find_place(const GroupKey& key, uint64_t hash, uint32_t* place) const {
     for (*place = static_cast<uint32_t>(hash & mask_);; *place = static_cast<uint32_t>((*place + 1) & mask_)) {
       const Bucket& bucket = buckets()[*place];

@@ -20,8 +20,7 @@ constexpr GatherOptions kGather = {.cache_lines = 4, .max_groups = 1 << 10, .win
 
 using Offered = std::map<const Program*, std::vector<Trigger>>;
 
-// Replaces the program with random subsets of the triggers, each time that the lanes have completed the last
-// replacement.
+// Replaces the program with random subsets of the triggers, each time the last replacement is complete.
 void replace_at_random(HostTriggers* host, const std::vector<Trigger>& triggers, uint32_t seed,
                        const std::atomic<bool>& running, std::vector<std::shared_ptr<const Program>>* kept,
                        Offered* offered) {

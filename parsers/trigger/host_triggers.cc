@@ -26,7 +26,7 @@ std::unique_ptr<RunningProgram> HostTriggers::prepare(std::shared_ptr<const Prog
 
 void HostTriggers::offer(std::unique_ptr<RunningProgram> next) {
   retired_.reset();
-  // Programs without triggers have no windows.
+  // If neither program has triggers, no window sets a boundary.
   common_pane_ns_ = std::max(common_pane_ns(current_->program(), next->program()), Program::kMinWindowNs);
   proposals_.store(0, std::memory_order_relaxed);
   switched_.store(0, std::memory_order_relaxed);
@@ -77,7 +77,8 @@ RunningProgram* HostTriggers::offered_to(uint32_t lane) const {
 }
 
 // Returns the boundary that the lanes have agreed on. Until they have, proposes the first boundary after `time_ns` and
-// after all samples that this lane has counted. The lane counts nothing beyond its proposal without proposing again.
+// after all samples that this lane has counted, and returns kNotAgreed unless this was the last proposal missing. The
+// lane counts nothing beyond its proposal without proposing again.
 int64_t HostTriggers::propose(uint32_t lane, int64_t time_ns) {
   Lane& own = lanes_[lane];
   const int64_t latest_ns = std::max({time_ns, own.passed_ns, own.counting->gather(lane).clock_ns()});

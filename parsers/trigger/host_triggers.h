@@ -14,22 +14,22 @@
 
 namespace tapline::trigger {
 
-// Evaluates a program on the packets of several lanes: a trigger's counts cover the host. Each lane counts, and another
-// thread sweeps the windows that all lanes have passed; no lane ever waits. A lane whose windows are all unswept counts
-// nothing until one is free, and reports these packets as lost.
+// Evaluates a program on the packets of several lanes; a trigger's counts are the sums over all lanes. Each lane
+// counts, and one thread sweeps the windows that all lanes have passed; no lane ever waits. While all of a lane's
+// windows wait to be swept, the lane counts nothing, and reports its packets as lost.
 //
 // The program can be replaced while packets are counted. All lanes switch at the same boundary of all windows of both
 // programs, each when its packets reach that boundary. Each lane proposes its next boundary, and the latest proposal is
-// agreed on when the last lane has made one. Until then a lane that reaches its boundary proposes the one after it:
+// agreed once every lane has made one. Until then, a lane that reaches its boundary proposes the one after it:
 //
 //   lane 0 (at 13 ms)   proposes 20 ──────────────────────────────── 30 agreed ── counts in the old program until 30 ms
 //   lane 1 (at 28 ms)   ─────────────── proposes 30, is the last ─── 30 agreed
 //
-// Then the old program is swept to its end, and hands its alert states over.
+// Once all lanes have switched, the old program's last windows are swept, and its alert states move to the new one.
 //
 // Thread safety: a lane's functions are for its thread, sweep() is for one thread, and prepare(), offer() and
-// replacing() for another one. WindowRing has the shared state of lanes and sweeps. `offered_` publishes a program to
-// the lanes and to the sweeping thread (release, acquire), and its reset returns `next_` and `retired_`.
+// replacing() for another one. WindowRing holds the state that lanes and sweeps share. `offered_` publishes a program
+// to the lanes and to the sweeping thread (release, acquire), and its reset returns `next_` and `retired_`.
 class HostTriggers {
  public:
   // Returns options with enough windows for the sweeping thread to pause for two of them.

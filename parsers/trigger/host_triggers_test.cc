@@ -57,7 +57,7 @@ TEST(HostTriggersTest, CountsAreSummedOverAllLanes) {
                           {.triggers = 40, .panes = seed % 2 == 0, .silence = seed % 3 == 0, .sketches = seed % 4 < 2});
     const std::vector<Trigger> triggers = traffic.triggers();
     std::vector<Sample> samples = traffic.samples();
-    // Each lane has a separate clock, so a sample that is late in one order may not be late in another.
+    // Each lane has a separate clock, so a sample that is late among all samples may not be late on its lane.
     std::stable_sort(samples.begin(), samples.end(),
                      [](const Sample& a, const Sample& b) { return a.time_ns < b.time_ns; });
     const std::vector<TcpFacts> tcp = traffic.facts(samples);
@@ -87,8 +87,8 @@ TEST(HostTriggersTest, CountsAreSummedOverAllLanes) {
   EXPECT_GT(events, 100u);
 }
 
-// A sweeping thread that is too slow loses packets, but every loss is reported, and nothing is concluded from the
-// absence of packets.
+// If the sweeping thread is too slow, packets are lost, but every loss is reported, and no window with losses counts as
+// one with few packets.
 TEST(HostTriggersTest, ALaneWithoutAFreeWindowReportsItsLosses) {
   Trigger trigger, few;
   trigger.id = 1;

@@ -153,7 +153,8 @@ std::span<const CellRef> MatchSets::count_singly(const ClassKey& key) {
   return scratch_cells_;
 }
 
-// Returns the set for the match set in the first `words` words of the scratch memory.
+// Returns the number of the match set in the first `words` words of scratch_. Adds the set if it is new; returns kNoSet
+// if there is no room for it.
 uint16_t MatchSets::set_of_scratch(size_t words) {
   scratch_cells_.clear();
   const auto& channels = program_.channels();

@@ -11,15 +11,15 @@
 
 namespace tapline::trigger {
 
-// The triggers of one channel that some packet matched; each counter belongs to one cell.
+// A set of triggers of one channel that packets match together; each counter belongs to one cell.
 struct Cell {
   uint32_t first_word;
   uint32_t word_count;
   uint32_t trigger_count;
-  // Bit w is set if some trigger is a threshold on word w of the counter; min[w] is the lowest threshold. A counter
-  // below all of them need not be tested.
+  // Bit w is set if some trigger has a threshold for word w of the counter; min[w] is the lowest such threshold. A
+  // counter below all of them need not be tested.
   uint32_t thresholds;
-  bool always_tested;    // some trigger is not a threshold
+  bool always_tested;    // some trigger has no threshold
   SketchKinds sketches;  // all kinds that its triggers use
   uint64_t min[kWords];
 
@@ -32,21 +32,22 @@ struct Cell {
   }
 };
 
-// A cell in which a match set's packets are counted; a set has one or more per channel.
+// A cell in which a match set's packets are counted. A set has one or more cells in each channel with triggers in the
+// set.
 struct CellRef {
   uint32_t channel;
   uint32_t cell;
 };
 
-// Finds a packet's match set: the triggers whose filters it passes.
+// Finds a packet's match set: the triggers whose filters match the packet.
 //
 //   ClassKey ──▶ cache, one line a look-up ──▶ set ──▶ its cells
 //                   │ miss
 //                   └──▶ Program::match(): rows of bits are intersected ──▶ known set, or a new one
 //
 // Sets and cells are created when a packet first needs them, and stay until all are cleared. Their number is bounded.
-// Beyond the limit, a packet is counted in the single cell that each of its triggers has from the start, which is as
-// exact but takes time per trigger.
+// Beyond the limit, a packet is counted separately for each of its triggers, in a cell that contains only this trigger
+// and exists from the start. That is just as exact, but takes time per trigger.
 //
 // One per lane. Only the lane calls it; another thread may read cells once the lane has published something that refers
 // to them (release). Cells neither move nor change.
@@ -60,7 +61,7 @@ class MatchSets {
   // The packet has no set; count_singly() returns its cells.
   static constexpr uint16_t kNoSet = 0;
 
-  // `cache_lines` is a power of two; each line has four class keys. REQUIRES: the program outlives this object.
+  // REQUIRES: `cache_lines`, each with four class keys, is a power of two; the program outlives this object.
   MatchSets(const Program& program, uint32_t cache_lines);
 
   // Calls ZeroedArray::populate() for each of its arrays.
@@ -99,7 +100,7 @@ class MatchSets {
   uint32_t max_cells(uint32_t channel) const { return program_.channels()[channel].bits() + kMaxSharedCells; }
 
   uint32_t size() const { return set_count_; }
-  // Returns true if at most a quarter of the sets is free.
+  // Returns true if more than three quarters of the space for sets or for cells is used.
   bool is_nearly_full() const;
   // Clears all sets, and all cells except the single ones, in steps of 4 KiB: at most *work steps, which are subtracted
   // from it. Returns true when done. REQUIRES: nothing refers to cells; no other function is called until it returns

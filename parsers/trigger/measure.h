@@ -8,7 +8,8 @@
 
 namespace tapline::trigger {
 
-// The quantities counted in a window. The number is the index among a counter's words, eight to a cache line:
+// The quantities counted in a window. A measure's value is the index of its word in a counter, eight words to a cache
+// line:
 //
 //   line 0   sums over all packets, which need no connection state
 //   line 1   sums over TCP connections (TcpFlows)
@@ -60,7 +61,7 @@ constexpr bool is_sum(Measure measure) { return word_of(measure) < word_of(Measu
 constexpr bool is_sketch(Measure measure) { return word_of(measure) >= kWords; }
 constexpr bool is_quantile(Measure measure) { return word_of(measure) >= word_of(Measure::kBytesQuantile); }
 
-// A set of sketches, one bit each.
+// A set of kinds of sketches, one bit each.
 using SketchKinds = uint8_t;
 constexpr SketchKinds kind_of(Measure sketch) { return static_cast<SketchKinds>(1u << (word_of(sketch) - kWords)); }
 inline constexpr SketchKinds kDistinctKinds = kind_of(Measure::kBytesQuantile) - 1;
@@ -89,7 +90,7 @@ class Burst {
   static constexpr int kFirstBin = 3;
 };
 
-// Adds one counter to another. REQUIRES: both count disjoint packets.
+// Adds one counter to another. REQUIRES: they count disjoint packets.
 inline void merge(uint64_t* target, const uint64_t* source, int lines) {
   const int sums = std::min(lines, 2) * kLineWords;
   for (int word = 0; word < sums; ++word) target[word] += source[word];

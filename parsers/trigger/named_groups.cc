@@ -5,10 +5,11 @@
 namespace tapline::trigger {
 namespace {
 
-// One packet for each combination of the values named so far. Empty if the groups are not named.
+// One packet for each combination of the values named so far. Empty if the filter does not name all groups.
 using Packets = std::vector<Sample>;
 
-// Combines each packet with each value. `set` changes a packet, and returns whether it can have the value.
+// Combines each packet with each value. `set` sets a packet's field, and returns false if the packet can't have the
+// value. Leaves no packets if there would be too many.
 template <typename Value, typename Set>
 void combine(const std::vector<Value>& values, Set set, Packets* packets) {
   Packets combined;

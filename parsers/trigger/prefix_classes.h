@@ -11,7 +11,7 @@
 namespace tapline::trigger {
 
 // Divides addresses into classes: all addresses of a class are in the same prefixes of every trigger. Prefixes nest, so
-// a class is the longest prefix that contains the address; class 0 is the prefix that contains all.
+// the class of an address is the longest prefix that contains it; class 0 is the prefix that contains all addresses.
 //
 // IPv4 uses a tree with steps of 16, 8 and 8 bits (at most three loads for any prefix length), IPv6 a binary search
 // among the boundaries of classes.

@@ -56,8 +56,8 @@ std::string fault_of(const Trigger& trigger, const Program::Compiled& compiled) 
   return "";
 }
 
-// Returns the lower of both conditions' thresholds, below which no count meets either condition, or nullopt if there is
-// none.
+// Returns the lower of the two conditions' thresholds; counts below it meet neither condition. Returns nullopt if there
+// is none.
 std::optional<Condition::Threshold> lower_threshold(const Condition& when, const std::optional<Condition>& clear) {
   if (!clear || !when.threshold()) return when.threshold();
   if (!clear->threshold() || clear->threshold()->measure != when.threshold()->measure) return std::nullopt;

@@ -16,7 +16,7 @@ namespace tapline::trigger {
 // The class of each field of a packet, 16 bits each. They determine the packet's match set.
 struct ClassKey {
   uint64_t low = 0;   // source, destination, source port, destination port
-  uint64_t high = 0;  // protocol and flags, VLAN, VNI; the upper 16 bits are zero
+  uint64_t high = 0;  // protocol and flags, VLAN, network ID; the upper 16 bits are zero
 
   uint16_t source() const { return static_cast<uint16_t>(low); }
   uint16_t destination() const { return static_cast<uint16_t>(low >> 16); }
@@ -38,7 +38,8 @@ struct Channel {
   int lines = 1;
   int64_t burst_bin_ns = 0;
   SketchKinds sketches = 0;  // all kinds that its triggers use; triggers without sketches have separate channels
-  // The bursts of two match sets do not add up to that of their union, so each trigger counts separately.
+  // If true, each trigger counts separately, because the bursts of two match sets do not add up to the burst of their
+  // union.
   bool singly = false;
   uint32_t first_word = 0;
   uint32_t words = 0;
@@ -55,16 +56,16 @@ struct Channel {
   uint32_t bits() const { return words * 64; }
 };
 
-// Triggers, prepared for matching. Immutable: lanes share it.
+// Triggers, prepared for matching. Immutable, so lanes can share it.
 class Program {
  public:
   static constexpr size_t kMaxTriggers = 16'384;
   static constexpr size_t kMaxChannels = 16;
-  // Maximum number of values of one field, over all triggers. A field's rows take a bit for each value and trigger: 64
-  // MiB at most.
+  // Maximum number of values of one field, over all triggers. A field's rows take a bit for each trigger and value, or
+  // two for a range of ports: about 128 MiB at most.
   static constexpr size_t kMaxValues = 32'768;
   static constexpr int64_t kMinWindowNs = 1'000'000;
-  // Triggers fire before the end of windows that are longer than this.
+  // Triggers may fire before the end of a window that is longer than this.
   static constexpr int64_t kLongWindowNs = 2'000'000;
   static constexpr int64_t kMaxWindowNs = 86'400'000'000'000;
   static constexpr int64_t kMaxPanes = 100;  // per window
@@ -75,23 +76,23 @@ class Program {
   struct Compiled {
     uint64_t id = 0;
     Condition condition;
-    std::optional<Condition> clear;  // replaces `condition` in an alert that is in force
+    std::optional<Condition> clear;  // replaces `condition` while an alert is in force
     uint32_t after = 1;
     int64_t cooldown_ns = 0;
 
-    // Counts below this threshold can't cause an event, and counting more packets makes no condition false. If absent,
-    // all counts are tested at the window's end.
+    // Counts below this threshold can't cause an event, and counting more packets can't make a condition false. If
+    // absent, all counts are tested at the window's end.
     std::optional<Condition::Threshold> threshold;
 
     // All sketch values that the trigger's conditions compare, each once.
     std::vector<SketchTerm> sketch_terms;
 
-    // The groups that the filter names, if the trigger is true for groups without packets.
+    // The groups that the filter names, if the trigger may be true for groups without packets.
     std::vector<GroupKey> named_groups;
 
     // Returns true if the trigger fires in long windows as soon as a count reaches the threshold. Conditions on bursts,
-    // whose bounds cover several packets, and on sketches, which are added up after their window has ended, are tested
-    // at the window's end.
+    // whose bounds cover several packets, and on sketches, which are added up only after their window has ended, are
+    // tested at the window's end.
     bool fires_early() const { return threshold && threshold->is_compared && threshold->measure != Measure::kBurst; }
     // Returns true if the trigger's alerts depend on earlier windows.
     bool has_state() const { return clear.has_value() || after > 1 || cooldown_ns > 0; }
@@ -102,7 +103,8 @@ class Program {
   };
 
   const std::vector<Channel>& channels() const { return channels_; }
-  // Returns a trigger by its bit. The padding bits of a channel's last word have no condition, and are in no row.
+  // Returns a trigger by its bit. REQUIRES: has_trigger(bit). The padding bits of a channel's last word have no
+  // trigger, and are in no row.
   const Compiled& compiled(uint32_t bit) const { return *compiled_[bit]; }
   bool has_trigger(uint32_t bit) const { return compiled_[bit].has_value(); }
   size_t bits() const { return compiled_.size(); }

@@ -24,8 +24,8 @@ void QuantileSearch::scan(std::span<const ValueSketch::Cell> cells, uint8_t shif
   if (greatest_.is_searched()) greatest_.add(cells, shift_ - shift);
 }
 
-// Scans cells in the first pass. Half of the slots are empty, which a processor can't predict, so this loop and that of
-// Rank::add() have no branch.
+// Scans cells in the first pass. About half of the slots are empty, in no predictable pattern, so this loop and the one
+// in Rank::add() have no branch.
 void QuantileSearch::scan_first(std::span<const ValueSketch::Cell> cells, uint8_t shift) {
   shift_ = std::max(shift_, shift);
   for (const ValueSketch::Cell& cell : cells) {

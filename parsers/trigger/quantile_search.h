@@ -9,34 +9,35 @@
 
 namespace tapline::trigger {
 
-// Finds a quantile of all values of several sketches without merging them, in pieces of any size.
+// Finds a quantile over the values of several sketches without merging them. Their cells can be scanned in pieces of
+// any size.
 //
-// All cells are scanned in passes. The first one counts the values and finds their range. Each other pass divides the
-// range into bins, and the next one continues with the values of the bin that contains the rank, until that bin is a
-// single cell. Two passes are enough for most values. Few cells have few bins, so values whose distances grow
-// exponentially take more, up to kMaxPasses.
+// All cells are scanned in passes. The first one counts the values and finds their range. Each later pass divides the
+// range into bins and narrows it to the bin that contains the rank, until that bin is a single cell. Two passes are
+// enough for most values. Few cells get few bins, so a few values with exponentially growing distances take more
+// passes, up to kMaxPasses.
 //
-// The cells of all sketches are widened to the widest ones.
+// The cells of all sketches are widened to the width of the widest ones.
 class QuantileSearch {
  public:
   static constexpr uint32_t kBins = 256;
-  // After the first pass, the range has at most 64 bits. Each other pass has at least as many bins as cells (up to
+  // After the first pass, the range has at most 64 bits. Each later pass has at least as many bins as cells (up to
   // kBins), so a bin's range is that many times smaller, and no bin contains all cells. Therefore at most 18 passes
   // follow.
   static constexpr int kMaxPasses = 19;
 
   // Begins a search. REQUIRES: `share` is above 0 and at most 1.
   void begin(double share);
-  // Scans some cells of a sketch. Each pass has to scan all of them.
+  // Scans some cells of a sketch. REQUIRES: each pass scans all cells of all sketches once.
   void scan(std::span<const ValueSketch::Cell> cells, uint8_t shift);
-  // Records that the sketch had no memory for this many values. REQUIRES: it is called in the first pass.
+  // Records that a sketch had no memory for this many values. REQUIRES: it is the first pass.
   void miss(uint64_t values) { missed_ += values; }
   // Ends the pass, after all cells were scanned. Returns the number of bins that were read and cleared.
   uint32_t end_pass();
   bool is_complete() const { return is_complete_; }
 
-  // Returns the smallest value such that at least this share of all values is not above it, or bounds for it if values
-  // were missed or a cell has several values. Absent if there are no values. REQUIRES: is_complete().
+  // Returns the smallest value such that at least `share` of all values are less than or equal to it, or bounds for it
+  // if values were missed or a cell has several values. Absent if there are no values. REQUIRES: is_complete().
   Interval result() const;
 
  private:
@@ -45,7 +46,7 @@ class QuantileSearch {
     uint32_t cells = 0;
     int64_t min = INT64_MAX, max = INT64_MIN;
   };
-  // A rank among the values of the cells from `min` to `max`; the smallest value has rank 1.
+  // The search for the value of one rank (from 1) among the cells from `min` to `max`.
   struct Rank {
     uint64_t rank = 0;  // 0: not searched
     int64_t min = 0, max = 0;
@@ -68,7 +69,7 @@ class QuantileSearch {
   uint8_t shift_ = 0;  // shift of the widest cells
   uint64_t values_ = 0, missed_ = 0;
   uint32_t cells_ = 0;
-  int64_t min_ = INT64_MAX, max_ = INT64_MIN;  // numbers with all bits
+  int64_t min_ = INT64_MAX, max_ = INT64_MIN;  // cell numbers as with shift 0
   // The quantile's least possible value, if all missed values are below it, and its greatest one, if all are above it.
   Rank least_, greatest_;
 };

@@ -59,7 +59,8 @@ uint32_t RunningProgram::hand_over(uint32_t steps, RunningProgram* next) {
   return steps;
 }
 
-// Sets *bit to the trigger's bit. Returns null if the program lacks the trigger.
+// Returns the sweep that tests the trigger, and sets *bit to the trigger's bit. Returns null if the program lacks the
+// trigger.
 Sweep* RunningProgram::sweep_of(uint64_t trigger, uint32_t* bit) {
   const auto found = bits_.find(trigger);
   if (found == bits_.end()) return nullptr;

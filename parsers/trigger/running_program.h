@@ -13,8 +13,8 @@
 namespace tapline::trigger {
 
 // A program with everything that lanes need to run it: each lane's match sets and counters, the sweeps over their sums,
-// and alert states. Creating it takes milliseconds, so any thread may do it. Then each lane uses its own counters, and
-// one thread uses the rest.
+// and alert states. Any thread may create it, which takes milliseconds. Afterwards, each lane uses only its own match
+// sets and counters, and one thread uses the rest.
 class RunningProgram {
  public:
   // REQUIRES: the hasher and the sink outlive this object; programs that replace each other share the hasher.
@@ -30,16 +30,16 @@ class RunningProgram {
 
   // Returns true if counting has begun in the first lane.
   bool has_begun() const { return !sweeps_.empty() && gather().ring(0).started_ns() != WindowRing::kNever; }
-  // Returns true if all panes that have packets of the first lane end at or before this time.
+  // Returns true if all open panes of the first lane end at or before this time.
   bool ends(int64_t time_ns) const;
   // Sweeps for up to this many steps. Returns the number of unused steps, which is above 0 if no work is left.
   uint32_t sweep(uint32_t steps);
   // Makes sweep() also test open windows at packet time `time_ns`, as in Sweep::look(). REQUIRES: there is one lane.
   void look(int64_t time_ns);
-  // Moves alert states, and groups that may fall silent, to the triggers with the same IDs, in up to `steps` steps.
-  // Returns the number of unused steps, which is above 0 once all are moved. REQUIRES: no work is left to sweep.
+  // Moves alert states, and groups that may fall silent, to the triggers of `next` with the same IDs, in up to `steps`
+  // steps. Returns the number of unused steps, which is above 0 once all are moved. REQUIRES: no work is left to sweep.
   uint32_t hand_over(uint32_t steps, RunningProgram* next);
-  // Keeps an earlier program alive until both are freed.
+  // Keeps an earlier program alive until this one is freed.
   void keep(std::unique_ptr<RunningProgram> earlier) { earlier_ = std::move(earlier); }
 
  private:

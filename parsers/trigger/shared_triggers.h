@@ -26,9 +26,9 @@ namespace tapline::trigger {
 // A program that needs TcpFacts, and follows one that doesn't, waits until all lanes supply them.
 //
 // Thread safety: join() is for any thread; replace(), continue_replacing(), replacing() and counting_since_ns() are for
-// one thread, which controls the query. The other functions are for the lane, one call at a time. `sweeper_` passes the
-// sweeps and `sink_` from one lane to the next (release, acquire). `replacing_` publishes `since_ns_` when it becomes
-// false, and `supplying_` publishes that a lane has read `tcp_`.
+// one thread, which controls the query. The other functions are for the lanes, each of which makes one call at a time.
+// `sweeper_` passes the sweeps and `sink_` from one lane to the next (release, acquire). `replacing_` publishes
+// `since_ns_` when it becomes false, and `supplying_` publishes that a lane has read `tcp_`.
 class SharedTriggers final : private EventSink {
  public:
   // REQUIRES: exactly `lanes` lanes join; at most HostTriggers::kMaxLanes.
@@ -38,7 +38,7 @@ class SharedTriggers final : private EventSink {
 
   // Prepares a program, which takes milliseconds. The lanes replace theirs at the next boundary that the windows of
   // both programs have in common. Triggers that both programs contain continue. Returns an empty string, or the reason
-  // why the program can't follow the last one. REQUIRES: replacing() is false; an ID names the same trigger in both
+  // why the program can't replace the last one. REQUIRES: replacing() is false; an ID names the same trigger in both
   // programs.
   std::string replace(std::shared_ptr<const Program> program);
   // Continues a replacement that waits for lanes. Call it repeatedly while replacing() is true.
@@ -51,7 +51,7 @@ class SharedTriggers final : private EventSink {
   int64_t counting_since_ns() const { return since_ns_.load(std::memory_order_relaxed); }
 
   bool has_one_lane() const { return engine_ != nullptr; }
-  // Returns the number of a new lane.
+  // Adds a lane, and returns its number.
   uint32_t join() { return joined_.fetch_add(1, std::memory_order_relaxed); }
   // Returns the program in which the lane counts.
   const Program& program(uint32_t lane) const { return engine_ != nullptr ? engine_->program() : host_->program(lane); }
@@ -68,8 +68,8 @@ class SharedTriggers final : private EventSink {
   // Passes the windows that end by this time, with or without packets. Windows that all lanes have passed are reported
   // to `sink`, or to the sink of another lane that is sweeping at the moment.
   void advance(uint32_t lane, int64_t time_ns, EventSink* sink);
-  // Returns the program whose events and windows are being reported, which may be earlier than those in which lanes
-  // count. REQUIRES: it is called by a sink that is receiving a report.
+  // Returns the program whose events and windows are being reported, which may be an earlier one than the lanes count
+  // in. REQUIRES: it is called by a sink that is receiving a report.
   const Program& reported_program() const { return *reported_; }
   // Declares that a lane counts no packets after this time.
   void end(int64_t time_ns);

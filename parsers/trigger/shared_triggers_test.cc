@@ -43,8 +43,8 @@ Sample sample_at(int64_t time_ns) {
   return sample;
 }
 
-// Each window has 40 packets over all lanes, a number that no lane reaches alone. Each window is reported once, to some
-// lane's sink.
+// The window has 40 packets over both lanes, and neither lane exceeds the threshold alone. It is reported once, to the
+// sink of the lane that passes it last.
 TEST(SharedTriggers, TheLastLaneReportsTheSumOfAll) {
   SharedTriggers shared(program_of({packets_above(39)}), 2);
   const uint32_t lanes[] = {shared.join(), shared.join()};
@@ -64,7 +64,7 @@ TEST(SharedTriggers, TheLastLaneReportsTheSumOfAll) {
   EXPECT_TRUE(sinks[lanes[1]].events.empty());
 }
 
-// Lanes on separate threads, at most a few windows apart: no packet and no window is missed or counted twice.
+// The lanes run on separate threads, at most a few windows apart. No packet or window is missed or counted twice.
 TEST(SharedTriggers, EachWindowIsReportedOnceByLanesThatRunAtOnce) {
   constexpr int64_t kWindows = 2'000;
   constexpr int kPacketsPerWindow = 10;
@@ -105,7 +105,7 @@ TEST(SharedTriggers, EachWindowIsReportedOnceByLanesThatRunAtOnce) {
 }
 
 // Another thread replaces the program repeatedly. The trigger that all programs contain is true in each window. Each
-// other trigger is true in each window since its program began to count.
+// other trigger is first true in the window with which its program began to count.
 TEST(SharedTriggers, ProgramsAreReplacedWhileLanesRunAtOnce) {
   constexpr int kReplacements = 20;
   for (const uint32_t lanes : {1u, kLanes}) {

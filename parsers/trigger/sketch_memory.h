@@ -51,10 +51,10 @@ class SketchMemory {
 
   // Records that a sketch had no room for this many values.
   void miss(uint64_t values) { missed_ += values; }
-  // Returns the number of values that had no room since clear(). A distinct value counts each time.
+  // Returns the number of values that had no room since clear(). A value that is added repeatedly counts each time.
   uint64_t missed() const { return missed_; }
 
-  // Returns a random odd number for the hash tables in its blocks, so that no sender can aim at a slot.
+  // Returns a random odd number for the hash tables in its blocks, so that no sender can choose values that collide.
   uint64_t key() const { return key_; }
   void populate(size_t bytes) const { memory_.populate(bytes); }
 
@@ -66,7 +66,7 @@ class SketchMemory {
 
   size_t bytes_;
   ZeroedArray memory_;
-  size_t used_ = 0;   // bytes that were taken at least once since clear()
+  size_t used_ = 0;   // bytes that were in blocks since all were last free
   size_t taken_ = 0;  // blocks
   uint64_t missed_ = 0;
   // The first free block of each size; a free block begins with the address of the next one.

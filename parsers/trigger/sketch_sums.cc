@@ -7,7 +7,7 @@ namespace tapline::trigger {
 namespace {
 
 // Enough for the merged sketches of all kinds, certain and possible, at their largest, and for the smaller blocks that
-// they have grown out of.
+// they have outgrown.
 constexpr size_t kBytes = 2 * 5 * 2 * (8 << 10);
 
 }  // namespace
@@ -79,7 +79,7 @@ bool SketchSums::merge(const DistinctSketch& added, DistinctSketch* merged, uint
     if (merged->slot_count() != slots_before) charge(slots_before, kHashesPerStep, work);
     next_slot_ = end;
   }
-  // All registers are merged in one slot, but merging 64 of them takes as long as merging one hash.
+  // All registers count as one slot, but merging 64 of them takes as long as merging one hash.
   charge(added.register_count() / 64, kHashesPerStep, work);
   return true;
 }

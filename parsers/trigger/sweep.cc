@@ -11,7 +11,7 @@ namespace {
 constexpr uint32_t kTriggersPerStep = 2;
 constexpr uint32_t kStepsPerEvent = 8;
 constexpr uint32_t kClearedPerStep = 4;
-// Cells and groups that are loaded ahead of the current one.
+// Cells or groups that are prefetched ahead of the current one.
 constexpr uint32_t kAhead = 8;
 
 }  // namespace
@@ -114,8 +114,8 @@ bool Sweep::begin() {
   return find_next(passed_ns);
 }
 
-// Starts the next window to sweep. Returns false if there is none. Windows without packets matter only if triggers may
-// be true without packets, in all or in a group. A closed pane that is still needed contains packets of the next
+// Starts the next window to sweep. Returns false if there is none. Windows without packets matter only if a trigger may
+// be true without packets, or without packets of a group. A closed pane that has not been released belongs to the next
 // window.
 bool Sweep::find_next(int64_t passed_ns) {
   int64_t next_ns = passed_ns;
@@ -128,7 +128,7 @@ bool Sweep::find_next(int64_t passed_ns) {
   }
   const int64_t empty = (next_ns - swept_until_ns_) / channel_.every_ns;
   if (empty > 0 && tests_empty_windows()) {
-    // Groups that had packets are soon removed, so these windows are few.
+    // No window is skipped until groups that had packets are forgotten, after SilentGroups::kWindows windows.
     const bool may_skip = !silent_.remembers(swept_until_ns_ + channel_.every_ns, channel_.every_ns);
     const int64_t skipped = may_skip ? std::max<int64_t>(0, empty - options_.max_empty_windows) : 0;
     unwatched_windows_ += static_cast<uint64_t>(skipped);
@@ -144,7 +144,7 @@ bool Sweep::find_next(int64_t passed_ns) {
 
 void Sweep::start(int64_t latest_pane_ns) {
   start_ns_ = latest_pane_ns + channel_.every_ns - channel_.window_ns;
-  // Events may have been reported before the window's end.
+  // Keeps the numbers of events that were reported before the window's end.
   report_ = {.channel = channel_number_,
              .start_ns = start_ns_,
              .end_ns = end_ns(),
@@ -311,7 +311,7 @@ void Sweep::test_group(size_t part, const GroupTable::Entry& first, uint32_t* wo
     if (!collect_other_lanes(parts_[part].lane, first.key)) return;
   }
   *work = less(*work, static_cast<uint32_t>(counted_.size()) - 1);
-  // No trigger of the group counts more than the sum of all the group's counters.
+  // No trigger's count exceeds the sum of the group's counters and of the packets counted without a group.
   Counts all;
   const uint64_t* bound = counted_[0].counter;
   if (counted_.size() > 1 || has_rest_) {
@@ -360,7 +360,7 @@ bool Sweep::test_silent_group(const SilentGroups::Key& key, uint32_t* work) {
   return judge(key.bit, &counts, EventScope::kGroup, key.group, work);
 }
 
-// Returns the lower bounds of the group's counts.
+// Returns the lower bounds of the trigger's counts in the current group.
 Counts Sweep::count_of_group(uint32_t bit) const {
   Counts counts;
   for (const Counted& counted : counted_) {

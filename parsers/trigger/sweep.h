@@ -40,12 +40,12 @@ struct SweepOptions {
 //    │                 └──▶ clear: touched memory is zeroed ──▶ forget: alerts that have ended ───┐
 //    └────────────────────────────────────────────────────────────────────────────────────────────┘
 //
-// The work is proportional to the data that the window's packets touched: cells, groups, and the triggers of both. The
-// lanes' counts are summed, so a condition applies to all packets of the host, and a group's counters are looked up in
+// The work is proportional to the state that the window's packets touched: cells, groups, and the triggers of both. The
+// lanes' counts are summed, so a condition applies to the packets of all lanes, and a group's counters are looked up in
 // the tables of all lanes.
 //
 // While it waits, it can look at the open window, if that window is long and no other thread counts in it. Sums and
-// maxima only grow, so a condition on them fires as soon as it is true:
+// maxima only grow, so a condition with a threshold for one of them fires as soon as the threshold is reached:
 //
 //   wait ──▶ look at cells ──▶ at triggers ──▶ wait        without groups: all counters that were touched
 //   wait ──▶ look at groups ──▶ wait                       only groups that have reached a limit (Gather::watch())
@@ -54,7 +54,7 @@ struct SweepOptions {
 // are the sums over its panes. Each pane's groups refer to the same groups in the lane's earlier panes:
 //
 //   pane 1   pane 2   pane 3 (latest)
-//     a ◀──────────────── a           a group is tested where it has no newer counter, with all that follow
+//     a ◀──────────────── a           a group is tested where it has no newer counter, with all its older ones
 //     b ◀────── b
 class Sweep {
  public:
@@ -68,10 +68,10 @@ class Sweep {
   uint32_t run(uint32_t work);
   // Returns true if a window is ready or is being swept.
   bool has_work() const;
-  // Sets packet time to `time_ns`. run() looks at the open window when no closed one is ready, and reports the
-  // conditions that are already true. `open_window` may be null. REQUIRES: it is called on the lane's thread, and there
-  // is no other lane. The next look begins at least kLookNsPerStep of packet time later for each step of this one, so
-  // looks take at most about a tenth of the time.
+  // Sets packet time to `time_ns`, and the open window, which may be null. When no closed window is ready, run() looks
+  // at the open one, and reports the conditions that are already true. After a look of n steps, the next one begins at
+  // least n * kLookNsPerStep of packet time later, so looks take at most about a tenth of the time. REQUIRES: it is
+  // called on the lane's thread, and there is no other lane.
   static constexpr int64_t kLookNsPerStep = 300;
   void look(Window* open_window, int64_t time_ns);
 
@@ -98,7 +98,7 @@ class Sweep {
   // A lane's pane of the window.
   struct Part {
     size_t lane;
-    size_t earlier;  // parts before it of the same lane
+    size_t earlier;  // number of earlier parts of the same lane
     Window* window;
     const MatchSets* sets;
   };
@@ -216,9 +216,9 @@ class Sweep {
   std::vector<Limit> limits_;
   std::vector<uint64_t> sums_;
   std::vector<uint32_t> changed_limits_;
-  // Without groups: each trigger's counts. With groups: its counts of packets for whose group there was no room.
+  // Without groups: each trigger's counts. With groups: its counts of the packets that had no room in the group table.
   std::vector<uint64_t> totals_;
-  std::vector<uint32_t> touched_;  // bits of totals_
+  std::vector<uint32_t> touched_;  // bits of triggers with counts in totals_
   std::vector<Place> first_;       // the first cell of each trigger that is in totals_ or sums_
   bool has_rest_ = false;
   uint64_t rest_[kWords] = {};    // summed over all cells
@@ -234,7 +234,7 @@ class Sweep {
   } sketch_place_;
   CellLists sketched_cells_;  // cells of each trigger in this window
   bool is_summing_ = false;
-  // The trigger with the sums of sketches_; valid while counted_, or the window's cells, are the same.
+  // The trigger to which the sums in sketches_ belong; valid while counted_, or the window's cells, stay the same.
   struct Summed {
     bool is_valid = false;
     uint32_t bit = 0;

@@ -8,7 +8,7 @@
 namespace tapline::trigger {
 namespace {
 
-// Only one word of a counter is added for each trigger.
+// Higher than in a sweep, since only one word of a counter is added for each trigger.
 constexpr uint32_t kSumsPerStep = 8;
 constexpr uint32_t kLimitsPerStep = 32;
 
@@ -128,7 +128,7 @@ void Sweep::evaluate_group_once(GroupTable::Entry* group, uint32_t* work) {
 }
 
 // Reports the trigger if it is true, and sets the upper bounds of its counts. Returns the value at which it must be
-// looked at again, or kNever if that is not in this window. REQUIRES: the trigger fires early.
+// looked at again, or kNever if not in this window. REQUIRES: the trigger fires early.
 uint64_t Sweep::look_at_trigger(uint32_t bit, Counts* counts, EventScope scope, const GroupKey& key) {
   const Program::Compiled& trigger = program_.compiled(bit);
   const AlertStates::Key alert = {bit, scope, key};

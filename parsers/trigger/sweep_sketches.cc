@@ -1,4 +1,4 @@
-// Tests of triggers that use sketches, which may take several calls: sketches can be large.
+// Tests triggers that use sketches. A test may take several calls, since sketches can be large.
 #include <algorithm>
 
 #include "parsers/trigger/sweep.h"

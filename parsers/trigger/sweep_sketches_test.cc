@@ -49,8 +49,8 @@ Trigger trigger_of(uint64_t id, Expression when, const GroupBy& group, int64_t p
   return trigger;
 }
 
-// Returns triggers of several kinds. Each destination has separate triggers, so packets of one trigger are counted in
-// several cells.
+// Returns triggers of several kinds. Each destination also has a separate trigger, so packets of the other triggers are
+// counted in several cells.
 std::vector<Trigger> triggers_of(const GroupBy& group, int64_t panes) {
   std::vector<Trigger> triggers;
   for (int cell = 0; cell < 4; ++cell) {
@@ -88,7 +88,7 @@ struct Swept {
   uint64_t visited = 0, most_at_once = 0;
 };
 
-// Counts the samples, and sweeps their windows with this many steps at once.
+// Counts large_windows(), and sweeps their windows with this many steps per call.
 void sweep_all(std::vector<Trigger> triggers, const GatherOptions& options, uint32_t steps, Swept* swept) {
   std::string error;
   const auto program = Program::make(std::move(triggers), &error);

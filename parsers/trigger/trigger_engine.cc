@@ -84,9 +84,9 @@ void TriggerEngine::finish_ended(int64_t time_ns) {
   }
 }
 
-// Switches to the offered program. All samples before this time have been counted. If they precede the latest boundary
-// of all windows, the new program counts all packets after that boundary. If no sample has been counted, the new
-// program begins within its first window.
+// Switches to the offered program if all counted samples precede the latest common boundary of both programs' windows;
+// the new program then counts from that boundary. If no sample has been counted, it begins at this time, within its
+// first window. REQUIRES: all samples before this time have been counted.
 void TriggerEngine::swap_at(int64_t time_ns) {
   if (leaving_ != nullptr) return;
   if (inbox_.load(std::memory_order_relaxed) != nullptr) {
@@ -105,7 +105,7 @@ void TriggerEngine::swap_at(int64_t time_ns) {
   current_->gather().advance(swapped_ns_);
 }
 
-// Sweeps the program that was replaced. Returns the number of unused steps, which is above 0 once the program has left.
+// Sweeps the program that was replaced. Returns the number of unused steps, which is above 0 once that program is done.
 uint32_t TriggerEngine::leave(uint32_t steps) {
   steps = leaving_->sweep(steps);
   if (steps > 0) steps = leaving_->hand_over(steps, current_.get());

@@ -21,7 +21,7 @@ struct TriggerOptions {
   // the shortest window, the engine takes four times as many steps.
   uint32_t steps_per_burst = 48;
   // Memory of each array that prepare() touches, so that the lane does not wait for new pages. The default covers the
-  // cache, and the counters of about 65,000 cells or 29,000 groups.
+  // cache, and the counters of about 65,000 cells or 32,000 groups.
   size_t populated_bytes = 4 << 20;
 };
 
@@ -77,7 +77,7 @@ class TriggerEngine {
   bool sweep(uint32_t steps);
   // Counts packets that were lost before they reached the engine, in the open windows.
   void lose(uint64_t packets) { current_->gather().lose(packets); }
-  // Counts lost packets in the windows of `time_ns`, for a lane that knows when they were lost.
+  // Counts lost packets in the windows that contain `time_ns`, for a lane that knows when they were lost.
   void lose(uint64_t packets, int64_t time_ns) {
     if (time_ns >= current_->gather().boundary_ns()) pass(time_ns);
     current_->gather().lose(packets);

@@ -131,7 +131,7 @@ TEST(TriggerEngineTest, ANamedGroupIsSilentFromTheFirstWindowOn) {
   run.engine->advance(kStart + 5'000 * 10 * kMs);
   std::map<std::string, int> windows;
   for (const Event& event : run.recorder.events) ++windows[tapline::testing::to_string(event.group.src_ip())];
-  // After a jump, only the latest 1,000 windows are tested once groups with packets are removed.
+  // Once groups that had packets are removed, only the latest 1,000 windows of a jump are tested.
   EXPECT_EQ(run.engine->stats().unwatched_windows, 5'000u - 1 - 1'000 - 1'000);
   EXPECT_EQ(windows, (std::map<std::string, int>{{"10.0.0.1", 2000}, {"10.0.0.9", 2001}}));
 }
@@ -167,7 +167,8 @@ TEST(TriggerEngineTest, SilenceIsUncertainIfPacketsWereNotAttributed) {
   EXPECT_EQ(silent_events[1].verdict, Verdict::kPossible);
 }
 
-// More groups cross their threshold in a millisecond than can be listed: the others are reported at the window's end.
+// More groups cross the threshold in a millisecond than can be listed; those not listed are reported at the window's
+// end.
 TEST(TriggerEngineTest, EachCrossingIsReportedOnce) {
   constexpr int kGroups = 6000;
   Trigger trigger = trigger_of(1, above(value_of(Measure::kPackets), number(0)), GroupBy::source(32, 128));
@@ -192,7 +193,7 @@ TEST(TriggerEngineTest, EachCrossingIsReportedOnce) {
   EXPECT_EQ(run.recorder.reports[0].events, static_cast<uint64_t>(kGroups));
 }
 
-// Sources send a kilobyte every 10 ms. The first windows are partial, and each kilobyte counts in three windows.
+// A source sends a packet every 10 ms, and each packet counts in three windows. The first windows are partial.
 TEST(TriggerEngineTest, WindowsThatOverlapCountAPacketInEach) {
   Trigger few = trigger_of(1, below(value_of(Measure::kPackets), number(4)));
   Trigger much = trigger_of(2, above(value_of(Measure::kBytes), number(1'500)), GroupBy::source(32, 128));
@@ -281,7 +282,7 @@ TEST(TriggerEngineTest, ANoisyTriggerHidesNoOther) {
 }
 
 // Spoofed SYNs come from more sources than there is room for. Groups are bounded, each packet is counted, and the
-// source with the most packets, which came first, is still certain.
+// count of the source with the most packets, which came first, is exact.
 TEST(TriggerEngineTest, AFloodOfSourcesIsBoundedAndCounted) {
   constexpr uint32_t kGroups = 1 << 10, kFlood = 50'000;
   TriggerOptions options;
@@ -398,7 +399,7 @@ TEST(TriggerEngineTest, WindowsOfACaptureAddUp) {
                                    trigger_of(2, above(value_of(Measure::kRetransmittedBytes), number(0)), direction),
                                    trigger_of(3, above(share, number(0.5)), direction),
                                    trigger_of(4, above(value_of(Measure::kMaxRttNs), number(1e6)))};
-  // Short windows are tested at their end, so their values are those of whole windows.
+  // Short windows are tested only at their end, so their values are those of whole windows.
   triggers[0].every_ns = triggers[1].every_ns = 2 * kMs;
   EngineRun run(triggers, {.sweep = {.max_events = UINT32_MAX}});
   run.engine->process(samples, facts);

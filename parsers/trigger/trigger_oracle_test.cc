@@ -221,8 +221,8 @@ TEST(TriggerOracle, RisingConditionsFireBeforeTheirWindowsEnd) {
   EXPECT_GE(at_end, 30u / kSeedDivisor) << "too few cases were tested";
 }
 
-// Spans of eight bins are summed exactly, others lie within nine. Each certain event must be true, and each true one
-// must be reported within its bounds.
+// Spans of eight bins are summed exactly, others lie within nine. Each certain event must be true, and each true
+// condition must be reported with bounds that contain its value.
 TEST(TriggerOracle, BurstsLieBetweenTheirBounds) {
   size_t certain = 0;
   for (uint32_t seed = 0; seed < seeds(100) && !::testing::Test::HasFailure(); ++seed) {
@@ -260,7 +260,7 @@ TEST(TriggerOracle, DistinctValuesAndQuantilesMatchTheModel) {
                                             .silence = seed % 5 == 0,
                                             .sketches = true});
     TriggerOptions options = small_options();
-    // Sometimes cells are searched, and sometimes a burst is followed by a single step.
+    // For some seeds, cells are searched; for others, a burst is followed by a single step.
     if (seed % 4 == 0) options.sweep.max_sketched_cells = seed % 16;
     if (seed % 4 == 1) options.steps_per_burst = 1;
     const Recorder recorder = record(input, options, seed);
@@ -273,7 +273,7 @@ TEST(TriggerOracle, DistinctValuesAndQuantilesMatchTheModel) {
 }
 
 // Beyond the capacity for exact values, the value lies between the event's bounds; for distinct values, in 95 % of
-// cases.
+// cases, though the test accepts 80 %.
 TEST(TriggerOracle, EstimatesHaveTheStatedError) {
   size_t estimates = 0, outside = 0, quantiles = 0;
   for (uint32_t seed = 0; seed < seeds(5) && !::testing::Test::HasFailure(); ++seed) {
@@ -332,7 +332,8 @@ TEST(TriggerOracle, EstimatesHaveTheStatedError) {
   EXPECT_LE(outside, estimates / 5);
 }
 
-// Without memory for sketches, no certain event is wrong, and each true one is reported with bounds.
+// With little memory for sketches, no certain event is wrong, and each true condition is reported with bounds, or
+// covered by an event with scope kRest.
 TEST(TriggerOracle, SketchesWithoutMemoryAreBounded) {
   size_t certain = 0, bounded = 0, missed = 0;
   for (uint32_t seed = 0; seed < seeds(100) && !::testing::Test::HasFailure(); ++seed) {

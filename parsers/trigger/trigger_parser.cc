@@ -20,7 +20,7 @@ using trigger::EventScope;
 using trigger::Program;
 using trigger::SharedTriggers;
 
-// Returns an absent value for an infinite bound.
+// Returns the bound, or an absent value if it is infinite.
 Value bound(double value) { return std::isfinite(value) ? Value::f64(value) : Value::absent(FieldType::kF64); }
 
 std::string_view name_of(EventScope scope) {
@@ -39,7 +39,7 @@ class QueryTriggers final : public trigger::EventSink {
 
   // Returns the last accepted value of SharedTriggers::tcp_window_ns().
   int64_t tcp_window_ns() const { return tcp_window_ns_; }
-  // Returns true if the value has changed. The caller must then supply facts for the new window.
+  // Accepts the current value. Returns true if it has changed; the caller must then supply facts for the new window.
   bool accept_tcp_window() {
     const int64_t window_ns = shared_->tcp_window_ns();
     if (window_ns == tcp_window_ns_) return false;
@@ -64,7 +64,7 @@ class QueryTriggers final : public trigger::EventSink {
     passed_ns_ = time_ns;
   }
 
-  // Reports the windows that contain the latest packets. Windows that have not ended are partial.
+  // Ends counting. Also reports the windows that would end next, as partial.
   void end(Emitter& out) {
     flush(out);
     if (latest_ns_ == INT64_MIN && shared_->has_one_lane()) return;
@@ -132,7 +132,7 @@ class QueryTriggers final : public trigger::EventSink {
     out_ = &out;
     if (count_ > 0) latest_ns_ = std::max(latest_ns_, samples_[count_ - 1].time_ns);
     const std::span<const Sample> samples(samples_.data(), count_);
-    // The program may have been replaced by one that needs TcpFacts.
+    // Depends on the facts that this lane supplies, not on the program, which may have been replaced since.
     const std::span<const TcpFacts> tcp(tcp_.data(), tcp_window_ns_ == SharedTriggers::kNoTcp ? 0 : count_);
     shared_->process(lane_, samples, tcp, this);
     count_ = 0;

@@ -51,7 +51,7 @@ std::string value_of(const tapline::testing::Tuple& tuple) {
   return std::to_string(std::llround(std::stod(tuple["value"])));
 }
 
-// Returns the group, value and window of each tuple, in milliseconds since kStart.
+// Returns the group, value and window (in milliseconds since kStart) of each tuple.
 Lines windows(const Harness& harness) {
   Lines lines;
   for (const auto& tuple : harness.tuples()) {
@@ -61,8 +61,8 @@ Lines windows(const Harness& harness) {
   return lines;
 }
 
-// Sends 1 kB every 10 ms for 3 s, and 60 kB at 2.6 s. The threshold is exceeded in the burst's window, but in no whole
-// second.
+// Returns a connection with 1 kB every 10 ms for 3 s, and a burst of 60 kB at 2.6 s. Only the burst's window of 10 ms
+// has more than 50 kB.
 std::vector<Frame> steady_with_a_burst() {
   Conversation conversation;
   conversation.handshake();
@@ -91,7 +91,7 @@ TEST(TriggerParser, ABurstIsReportedInItsOwnWindow) {
   EXPECT_EQ(tapline::testing::to_string(tuple.header.src_ip), "10.0.0.1");
 }
 
-// The traffic exceeds 50 kB within 60 us of packet time, and the window lasts for 10 ms.
+// The burst exceeds both thresholds within 60 us, long before the windows of 10 ms and 1 s end.
 TEST(TriggerParser, AThresholdThatIsCrossedIsReportedBeforeTheWindowsEnd) {
   Harness harness(Lines{"trigger"});
   set(&harness, {bytes_above(50'000), bytes_above(100'000, {}, 1'000 * kMs)});
@@ -106,8 +106,8 @@ TEST(TriggerParser, AThresholdThatIsCrossedIsReportedBeforeTheWindowsEnd) {
   }
 }
 
-// The parser begins to follow TCP for the new triggers before they count. The trigger that both programs contain counts
-// in every window.
+// The parser begins to track TCP connections for the new triggers before they count. The trigger that both programs
+// contain counts in every window.
 TEST(TriggerParser, TriggersAreReplacedWhilePacketsArrive) {
   std::string error;
   Trigger always = bytes_above_at_end(0, {}, 100 * kMs);
@@ -140,7 +140,7 @@ TEST(TriggerParser, TriggersAreReplacedWhilePacketsArrive) {
   EXPECT_EQ(starts_ms["9"].front(), 1'100);
 }
 
-// Sends one connection after the other, each with a handshake and 1 kB.
+// Returns the frames of one connection after another, each with a handshake and 1 kB.
 std::vector<Frame> connections(int count) {
   std::vector<Frame> frames;
   for (int i = 0; i < count; ++i) {
@@ -220,7 +220,7 @@ TEST(TriggerParser, BothDirectionsCountForTheClient) {
   EXPECT_EQ(windows(harness), (Lines{"src_ip=10.0.0.1 dst_port=80 " + std::to_string(2'000 + 5 * 54) + " 0-1000"}));
 }
 
-// The server sends a segment twice and the client acknowledges late: both facts count for the client.
+// The server acknowledges the request late, and sends a segment twice: both facts count for the client.
 TEST(TriggerParser, FactsAboutConnectionsCountForTheClient) {
   Conversation conversation;
   conversation.handshake().client("GET /").wait_ns(5 * kMs).server(std::string(1000, 'y'));
@@ -354,7 +354,7 @@ TEST(TriggerParser, TheEndOfAQueryReportsItsWindowAsPartial) {
 }
 
 // Windows of 30 ms end every 10 ms. 1 kB counts in three of them, and no packet is needed to end them. At the end of
-// the query, only the window with its last packets is reported.
+// the query, only the window that would end next is reported.
 TEST(TriggerParser, WindowsThatOverlapEndWithoutPackets) {
   Conversation conversation;
   conversation.handshake().client(std::string(1000, 'x'));

@@ -161,7 +161,7 @@ TEST(TriggerSwap, ProgramsSwitchAtABoundaryOfAllTheirWindows) {
   EXPECT_EQ(windows, (std::vector<std::pair<int64_t, uint64_t>>{{0, 4}, {4, 4}, {8, 4}, {12, 6}, {18, 6}, {24, 6}}));
 }
 
-// A program without triggers is never swept, and a program that begins in a window does not judge that window.
+// A program without triggers has no windows, and the window in which the next program begins is partial.
 TEST(TriggerSwap, AnEngineBeginsAndEndsWithoutTriggers) {
   SwapRecorder recorder;
   TriggerEngine engine(program_of({}), {}, &recorder);

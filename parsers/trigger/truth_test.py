@@ -40,8 +40,9 @@ def counted(monitor, capture, folder):
 
 
 def truth(capture):
-    """Returns each sum as (min, max). A repeated segment is a retransmission here, too, if it fills a hole of more than 3 ms,
-    which tshark calls out of order, or if it is one unacknowledged byte, which tshark calls a keep-alive."""
+    """Returns each sum as (min, max). The maximum includes segments that the monitor, unlike tshark, may count as
+    retransmissions: those that fill a hole after more than 3 ms (out of order in tshark), and single unacknowledged bytes
+    (keep-alives in tshark)."""
     run = subprocess.run(["tshark", "-r", str(capture), "-Y", "ip || ipv6", "-T", "fields",
                           *[part for field in FIELDS for part in ("-e", field)]],
                          capture_output=True, text=True, timeout=300, check=True)

@@ -11,8 +11,8 @@
 
 namespace tapline::trigger {
 
-// Divides the values of a 16-bit field into classes, by a table. As elsewhere, an empty list matches any value, and
-// null matches none.
+// Divides the values of a 16-bit field into classes, with a table. As in PrefixClasses, an empty list matches any
+// value, and null matches none.
 class TableClasses {
  public:
   static constexpr size_t kMaxClasses = 32'769;  // 16,384 ranges, and the gaps between them

@@ -11,8 +11,8 @@ namespace tapline::trigger {
 
 // Counts how often each value occurred. Sketches can be merged, and the order of values does not matter. Works like the
 // stream job's ValueCounts (aggregates/distribution): counts are exact for up to kExact distinct values. Beyond that,
-// ranges of values (cells) are counted, and all cells double in width whenever there would be more than kExact. All
-// zeros is an empty sketch.
+// ranges of values (cells) are counted, and all cells double in width whenever there would be more than kExact. An
+// all-zero object is an empty sketch.
 //
 // A cell's number is its values' bits, transformed so that they sort like the values, minus 1 and without the lowest
 // `shift` bits. The cell contains the values above its lower end, up to and including its upper end. The sketch's block

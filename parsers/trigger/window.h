@@ -18,8 +18,8 @@ namespace tapline::trigger {
 
 class MatchSets;
 
-// The counts of one lane for one channel in one window, or in one of its panes if windows overlap. Untouched cells and
-// groups cost nothing when they are counted, swept or cleared.
+// The counts of one lane for one channel in one window, or in one of its panes if windows overlap. Only touched cells
+// and groups are swept and cleared.
 class Window {
  public:
   Window(const Channel& channel, uint32_t max_cells, uint32_t max_groups, size_t sketch_bytes)
@@ -42,13 +42,13 @@ class Window {
   int64_t end_ns = 0;
   bool blind = false;         // true if nothing was counted because no window was free; may span several windows
   uint64_t packets = 0;       // counted packets
-  uint64_t lost_packets = 0;  // packets known not to be counted
+  uint64_t lost_packets = 0;  // packets known to be missing from the counts
   int64_t latest_ns = 0;      // time of its latest packet
   // Groups with counts that reach a limit of the channel and have not been looked at since.
   std::vector<uint32_t> reached;
 
-  // Returns the counter of a cell's packets or, if the channel has groups, of those packets for which groups() had no
-  // room.
+  // Returns the counter of a cell's packets or, if the channel has groups, of those that had no room in groups(). If
+  // the packet is the cell's first one, lists the cell as touched, and stores the packet's flow as an exemplar.
   uint64_t* counter(uint32_t cell, const Sample& sample) {
     uint64_t* counter = counters() + cell * words_;
     if (counter[kTouched] == 0) {
@@ -75,16 +75,17 @@ class Window {
   std::optional<GroupTable>& groups() { return groups_; }
   const std::optional<GroupTable>& groups() const { return groups_; }
 
-  // Returns the exemplars, by index in touched_cells(). Samples have the number of their cell.
+  // Returns the exemplars. First flows are stored by index in touched_cells(), sampled flows with the number of their
+  // cell.
   const Exemplars& cell_exemplars() const { return cell_exemplars_; }
   Exemplars& cell_exemplars() { return cell_exemplars_; }
-  // Returns the exemplars, by number of the counter in groups(), if the channel has groups. Groups that are whole flows
-  // have no first flow.
+  // Returns the exemplars, if the channel has groups, by number of the counter in groups(). If groups are whole flows,
+  // no first flows are stored.
   const std::optional<Exemplars>& group_exemplars() const { return group_exemplars_; }
   std::optional<Exemplars>& group_exemplars() { return group_exemplars_; }
 
-  // Returns the sketches, if triggers of the channel use any: by cell, once counter() was called for it, and by number
-  // of the counter for groups.
+  // Returns the sketches, if triggers of the channel use any. Those of a cell are valid once counter() was called for
+  // it; those of a group are found by the number of its counter.
   std::optional<WindowSketches>& sketches() { return sketches_; }
   const std::optional<WindowSketches>& sketches() const { return sketches_; }
 
@@ -135,7 +136,7 @@ class Window {
 };
 
 // A lane's windows of one channel (its panes, if windows overlap): one that is open, and closed ones that a sweep still
-// needs. One thread counts and closes, another one sweeps and releases.
+// needs. One thread counts and closes windows; it or another one sweeps and releases them.
 //
 // close() publishes all counts (release, read by acquire); release() returns the memory in the same way.
 class WindowRing {
@@ -165,7 +166,7 @@ class WindowRing {
     return used < windows_.size();
   }
   uint64_t closed() const { return closed_.load(std::memory_order_relaxed); }
-  // Returns the number of closed windows, starting with the first, that are no longer needed or referenced.
+  // Returns the number of windows released so far, to which nothing refers any more.
   uint64_t released() const { return released_.load(std::memory_order_acquire); }
   // Closes the window that free_window() returned.
   void close() { closed_.store(closed_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
@@ -174,7 +175,7 @@ class WindowRing {
   // Declares that all windows that end at or before this time, and had packets, are closed.
   void set_passed(int64_t time_ns) { passed_ns_.store(time_ns, std::memory_order_release); }
 
-  // Functions for the thread that sweeps, which reads passed_ns() first: a window is closed before it is passed.
+  // Functions for the thread that sweeps, which must read passed_ns() first: a window is closed before it is passed.
 
   // Returns kNever if counting has not begun.
   int64_t passed_ns() const { return passed_ns_.load(std::memory_order_acquire); }

@@ -5,7 +5,7 @@
 namespace tapline::trigger {
 namespace {
 
-// Masks of the parts of a sample's key that each kind counts, as in GroupKey.
+// For each kind, a mask of the parts of a sample's key (as in GroupKey) that it counts.
 constexpr uint64_t kAll = UINT64_MAX;
 constexpr uint64_t kSrcPort = 0xffff, kDstPort = 0xffff'0000, kPortsAndProtocol = 0xff'ffff'ffff;
 constexpr uint64_t kMasks[][kKeyWords] = {{kAll, kAll, kAll, kAll, kPortsAndProtocol, kAll},

@@ -33,7 +33,7 @@ class WindowSketches {
         groups_(groups * record_ * sizeof(Sketch)),
         memory_(bytes) {}
 
-  // Returns the sketches of a cell's counter, in the order of their bits.
+  // Returns the sketches of a cell's counter, in the order of their kinds' bits.
   Sketch* of_cell(uint32_t cell) const { return reinterpret_cast<Sketch*>(cells_.data()) + cell * record_; }
   Sketch* of_group(uint32_t number) const { return reinterpret_cast<Sketch*>(groups_.data()) + number * record_; }
   // Clears the counter's sketches. Call it when the counter is new in the window.

@@ -5,8 +5,8 @@
 namespace tapline {
 namespace {
 
-// Counts packets and bytes of each UDP flow by direction: one tuple for each second of packet time in which it had
-// packets.
+// Counts packets and bytes of each UDP flow by direction. Emits a tuple for each second of packet time in which the
+// flow had packets.
 //
 // Flows with something to report are listed in a vector, so the cost of an interval's end depends only on the number of
 // flows that were active in it.
@@ -72,7 +72,7 @@ class UdpFlow final : public Parser {
       state.position = static_cast<uint32_t>(active_.size());
       restart(state, packet);
     } else if (state.queries != packet.queries) {
-      // Queries were added or removed within the second: each receives just the packets that it selected.
+      // Queries were added or removed within the second: each receives the counts of just the packets that it selected.
       out.header_of(packet);  // moves the clock
       emit(flow, state.queries, out);
       restart(state, packet);

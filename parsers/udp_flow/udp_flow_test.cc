@@ -15,7 +15,7 @@ using Lines = std::vector<std::string>;
 const Lines kCounts = {"flows", "client_packets", "server_packets", "client_bytes", "server_bytes", "bytes", "age_ns"};
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kStart = 1000 * kSecond;
-// The Ethernet, IPv4 and UDP headers of the test's frames.
+// Size of the Ethernet, IPv4 and UDP headers of the test's frames.
 constexpr int kHeaders = 14 + 20 + 8;
 
 Frame question(int64_t time_ns, uint16_t port = 40000, std::string_view payload = "abc") {

@@ -176,8 +176,8 @@ bool holds(const Expression& expression, const Counted& counted, int64_t burst_n
   return *stack[0] != 0;
 }
 
-// Returns true if more packets can't make the condition false. Excludes minima and unacknowledged bytes, which may
-// fall, and quantiles.
+// Returns true if the condition is a single comparison that more packets can't make false. Excludes minima and
+// unacknowledged bytes, which may fall, and quantiles.
 bool is_rising(const Expression& expression) {
   const Measure measure = expression[0].measure;
   if (measure == Measure::kMinRttNs || measure == Measure::kUnackedBytes || is_quantile(measure)) return false;
@@ -263,8 +263,8 @@ std::map<ModelKey, Windows> count(const Trigger& trigger, std::span<const Sample
 }
 
 // Calls test(start, counted) for the windows of a group in which its conditions may be true, in order. A window without
-// packets of the group is visited with counts of 0 if the group is named (or the trigger has no groups), or if it had
-// packets in one of the last 1,000 windows.
+// packets of the group is visited with counts of 0 if the group is named (or the trigger has no groups), or had packets
+// in one of the last 1,000 windows.
 template <typename Test>
 void visit_windows(const Trigger& trigger, const Windows& windows, bool is_named, int64_t first_ns, int64_t until_ns,
                    Test test) {

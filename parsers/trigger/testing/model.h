@@ -30,24 +30,24 @@ struct Expected {
   // report's time.
   std::vector<std::pair<int64_t, double>> risen;
   double threshold = 0;
-  std::vector<size_t> samples;  // numbers of the samples that the group's window counts
+  std::vector<size_t> samples;  // indexes of the samples that the group's window counts
 };
 
-// Returns the conditions that were true, in windows in which their alert was in force. Includes all windows from the
-// first sample's to the last sample's; the first one is partial unless the first sample is at its start. The last
-// window counts only if it ends by `until_ns`.
+// Returns the conditions that were true, in windows in which their alert was in force. Covers the windows that end
+// after the first sample and by `until_ns`; those that begin before the first sample are partial.
 std::map<Occasion, Expected> expected_events(std::span<const Trigger> triggers, std::span<const Sample> samples,
                                              std::span<const TcpFacts> tcp, int64_t until_ns);
 
-// Fails the test unless the event has exactly the expected value. Before a window's end, its value lies between the
-// threshold and the value at the report's time: packets that are counted during a look may be missing.
+// Fails the test unless the event has exactly the expected value. The value of an event reported before its window's
+// end may lie anywhere between the threshold and the value at the report's time, since packets counted during a look
+// may be missing.
 void expect_value(const Event& event, const Expected& expected);
 
-// Fails the test unless each exemplar of the event is the flow of a counted sample, and there is one if any was
-// counted.
+// Fails the test unless each exemplar of the event is the flow of a counted sample, and there is at least one exemplar
+// if any sample was counted.
 void expect_exemplars(const Event& event, const Expected& expected, std::span<const Sample> samples);
 
-// Records all calls.
+// Records events and window reports.
 class Recorder : public EventSink {
  public:
   void on_event(const Event& event) override { events.push_back(event); }

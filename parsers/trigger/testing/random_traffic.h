@@ -15,10 +15,10 @@ struct RandomOptions {
   size_t samples = 400;
   int64_t duration_ns = 40'000'000;
   bool bursts = false;
-  bool alerts = false;    // triggers have `clear`, `after` and `cooldown`
+  bool alerts = false;    // some triggers have `clear`, `after` or `cooldown`
   bool panes = false;     // half of the windows overlap
   bool silence = false;   // groups without packets may meet conditions
-  bool sketches = false;  // half of the measures are numbers of distinct values, and quantiles
+  bool sketches = false;  // half of the measures are numbers of distinct values or quantiles
 };
 
 class RandomTraffic {

@@ -13,7 +13,7 @@ bool contains(const Version& version, uint64_t id) {
                      [id](const Trigger& trigger) { return trigger.id == id; });
 }
 
-// Collects the samples since a given time, preceded by one that only makes the model's first window begin there.
+// Collects the samples since a given time, preceded by one without packets, at which the model's first window begins.
 void samples_from(int64_t since_ns, const std::vector<Sample>& samples, const std::vector<TcpFacts>& tcp,
                   std::vector<Sample>* from, std::vector<TcpFacts>* facts) {
   size_t first = 0;

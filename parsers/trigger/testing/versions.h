@@ -18,7 +18,7 @@ namespace tapline::trigger::testing {
 // Compiles the triggers. Fails the test if they are invalid.
 std::shared_ptr<const Program> program_of(const std::vector<Trigger>& triggers);
 
-// Records the time from which each program counts.
+// Also records the time from which each program counts, and its windows.
 class SwapRecorder final : public Recorder {
  public:
   void on_window(const WindowReport& report) override {
@@ -41,7 +41,7 @@ struct Version {
 void add_versions(const SwapRecorder& recorder, const std::map<const Program*, std::vector<Trigger>>& offered,
                   std::vector<Version>* versions);
 
-// Returns the events of each trigger, in each run of versions that contain it.
+// Returns the events expected from each trigger, for each run of consecutive versions that contain it.
 std::map<Occasion, Expected> expected_events(const std::vector<Version>& versions, const std::vector<Sample>& samples,
                                              const std::vector<TcpFacts>& tcp, int64_t until_ns);
 
@@ -51,7 +51,7 @@ std::map<Occasion, Event> reported_events(const Recorder& recorder);
 // Fails the test for each occasion that only one of the maps contains.
 void expect_same_occasions(const std::map<Occasion, Event>& reported, const std::map<Occasion, Expected>& expected);
 
-// Returns a random subset of the triggers, in another order, so that their bits and channels differ from program to
+// Returns a random subset of the triggers in random order, so that their bits and channels differ from program to
 // program.
 std::vector<Trigger> some_of(std::vector<Trigger> triggers, std::mt19937* random);
 

@@ -29,7 +29,10 @@ final class Annealing {
     this.overrun = 4.0 * Math.max(1, problem.sizes().extractedBps(problem.flows().totalBps()));
   }
 
-  /** Returns false for large problems, which need too many steps, each too expensive. */
+  /**
+   * Returns true if the problem has flows and is small. Large problems need too many steps, each
+   * too expensive.
+   */
   static boolean suits(Problem problem) {
     int flows = problem.flows().size();
     return flows > 0 && flows <= MAX_FLOWS && problem.topology().hostCount() <= MAX_HOSTS;
@@ -75,8 +78,8 @@ final class Annealing {
   }
 
   /**
-   * Returns the weighted traffic, with a penalty for too many processes that exceeds any saving in
-   * traffic.
+   * Returns the weighted traffic, with a penalty for each process beyond the limit. If the
+   * processors can't take all traffic, returns {@code Double.MAX_VALUE}.
    */
   private double cost(Draft draft) {
     long weighted = draft.weighted();
@@ -270,7 +273,7 @@ final class Annealing {
     return hasAny;
   }
 
-  /** Replaces a monitor with one in another rack. */
+  /** Replaces a monitor with one in the rack of a random host that has flows. */
   private boolean moveRack(Draft draft) {
     int monitor = any(draft.monitors.count);
     int started = draft.startMonitor(anyIn(plausibleRack()), draft.aggregatorOfMonitor[monitor]);

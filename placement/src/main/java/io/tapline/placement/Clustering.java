@@ -16,8 +16,8 @@ import java.util.stream.IntStream;
  */
 final class Clustering {
   /**
-   * Number of clusters, the smallest ones, that a cluster may be merged with in addition to those
-   * of its groups. If there are few clusters, all are candidates.
+   * Number of the smallest clusters that are candidates for a merge with a cluster, in addition
+   * to those in its groups of edge switches. If there are few clusters, all are candidates.
    */
   private static final int FAR_CANDIDATES = 24;
 
@@ -105,7 +105,7 @@ final class Clustering {
     }
   }
 
-  /** Queues the possible merges of a cluster with clusters before it. */
+  /** Queues possible merges of a cluster with those created before it. */
   private void candidates(
       int number,
       int end,

@@ -15,7 +15,8 @@ import java.util.Map;
  * @param processorHops like {@code hops}, including aggregators to processors
  * @param processorWeighted like {@code weighted}, including aggregators to processors
  * @param mirrorBps copies from edge switches to monitors: the same for every layout
- * @param levelBps extra traffic on each level: copies and tuples, over all hops
+ * @param levelBps extra traffic on each level of links: copies and tuples, over all hops
+ * @param processes number of processes
  */
 public record Cost(
     long hops,
@@ -30,7 +31,7 @@ public record Cost(
   public enum Objective {
     /** Monitors to aggregators only, as in the paper. */
     PAPER,
-    /** Also from aggregators to processors. */
+    /** Monitors to aggregators, and aggregators to processors. */
     WITH_PROCESSORS
   }
 
@@ -40,7 +41,7 @@ public record Cost(
   }
 
   /**
-   * Returns true if neither any measure of traffic nor the number of processes exceeds that of the
+   * Returns true if each measure of traffic, and the number of processes, is at most that of the
    * other cost.
    */
   public boolean dominates(Cost otherCost) {
@@ -120,7 +121,7 @@ public record Cost(
   }
 
   /**
-   * The three denominators of a relative cost.
+   * The load of the flows themselves, the denominators of relative costs.
    *
    * @param raw bits per second
    * @param hops bits per second times links

@@ -109,7 +109,7 @@ final class Coverage {
     return monitorOfFlow;
   }
 
-  /** Returns any flow without a monitor. */
+  /** Returns any flow without a monitor, or {@link #NONE}. */
   int anyLeft() {
     for (int flow = 0; flow < monitorOfFlow.length; flow++) {
       if (monitorOfFlow[flow] == NONE) {

@@ -75,7 +75,7 @@ public final class Deployment {
   /**
    * Adds a query, preferring the spare capacity of running monitors and engines.
    *
-   * @throws PlacementException if there is not enough capacity; the deployment is then unchanged
+   * @throws PlacementException if there is not enough capacity
    */
   public Change add(String query, Flows flows) {
     if (queries.containsKey(query)) {
@@ -108,8 +108,7 @@ public final class Deployment {
    * Takes a host out of use because it was lost or is being drained. Moves only that host's
    * processes.
    *
-   * @throws PlacementException if other hosts do not have enough capacity; the deployment is then
-   *     unchanged
+   * @throws PlacementException if other hosts do not have enough capacity
    */
   public Change close(int host) {
     Set<Integer> closed = new HashSet<>(closedHosts);
@@ -148,8 +147,8 @@ public final class Deployment {
   }
 
   /**
-   * Restricts new processes to these hosts. Nothing moves: processes on other hosts end with their
-   * queries.
+   * Restricts new processes to these hosts, and makes any closed ones among them available again.
+   * Nothing moves: processes on other hosts end with their queries.
    */
   public Deployment using(Set<Integer> hosts) {
     Set<Integer> closed = new HashSet<>();

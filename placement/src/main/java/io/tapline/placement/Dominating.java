@@ -5,10 +5,12 @@ import java.util.Optional;
 import java.util.random.RandomGenerator;
 
 /**
- * Improves on Netalytics-Network, with no more traffic by any measure of {@link Cost} and no more
- * processes. First minimizes monitors. Then, a few times, computes the {@link ParetoFront} for
- * these monitors, chooses one of its points, steers flows to the monitors that suit it, and
- * recomputes the front. If it finds nothing better, returns the layout of Netalytics-Network.
+ * Improves on Netalytics-Network, with no more processes. With FEWEST_PROCESSES, no measure of
+ * traffic in {@link Cost} exceeds that of Netalytics-Network; with LEAST_TRAFFIC, this is certain
+ * only for the weighted traffic including processors. First minimizes monitors. Then, a few times,
+ * computes the {@link ParetoFront} for these monitors, chooses one of its points, steers flows to
+ * the monitors that suit it, and recomputes the front. Finally, anneals the layouts of small
+ * problems. If it finds nothing better, returns the layout of Netalytics-Network.
  */
 final class Dominating implements Strategy {
   /** The figure to minimize within the limits that Netalytics-Network sets. */
@@ -71,7 +73,8 @@ final class Dominating implements Strategy {
     }
 
     /**
-     * Computes the front for these monitors and returns them with flows steered for the next round.
+     * Computes the front for these monitors. Returns them with flows steered for the next round, or
+     * null if no point of the front is promising.
      */
     MonitorPlacer.Monitors round(MonitorPlacer.Monitors monitors, HostUse use) {
       ParetoFront front = ParetoFront.of(problem, Cost.Objective.WITH_PROCESSORS, use, monitors);
@@ -102,8 +105,8 @@ final class Dominating implements Strategy {
     }
 
     /**
-     * Looks for a layout with less traffic and the same number of processes. It is the result if no
-     * layout with fewer processes is found.
+     * Looks for a layout with no more traffic and the same number of processes. It is the result if
+     * no layout with fewer processes is found.
      */
     private void lookAtAsMany(ParetoFront front) {
       if (aim == Aim.LEAST_TRAFFIC && asMany == null && best == network) {
@@ -120,7 +123,11 @@ final class Dominating implements Strategy {
       return best == network && asMany != null ? asMany : best;
     }
 
-    /** Anneals the best layout so far with fewer and fewer processes, until no layout is found. */
+    /**
+     * Anneals the best layout so far. With FEWEST_PROCESSES, reduces the number of processes until
+     * no layout is found. With LEAST_TRAFFIC, uses one process fewer than Netalytics-Network, or as
+     * many if no such layout is found.
+     */
     void anneal(RandomGenerator random) {
       distances = new Distances(problem.topology());
       if (aim == Aim.LEAST_TRAFFIC) {
@@ -136,7 +143,10 @@ final class Dominating implements Strategy {
       anneal(max, random);
     }
 
-    /** Restarts until several restarts in a row have found nothing better. */
+    /**
+     * Anneals repeatedly, until several attempts in a row have found nothing better. Returns true
+     * if any attempt found a permitted layout.
+     */
     private boolean anneal(int maxProcesses, RandomGenerator random) {
       boolean isMatched = false;
       int since = 0;
@@ -148,7 +158,10 @@ final class Dominating implements Strategy {
       return isMatched;
     }
 
-    /** Anneals once; returns true if a permitted layout was found. */
+    /**
+     * Anneals once, from the best layout if {@code start} is even and otherwise from that of
+     * Netalytics-Network. Returns true if a permitted layout was found.
+     */
     private boolean annealOnce(int maxProcesses, int start, RandomGenerator random) {
       Draft draft = new Draft(problem, distances, start % 2 == 0 ? best : network);
       Optional<Layout> layout = Annealing.improve(draft, maxProcesses, steps(), random);
