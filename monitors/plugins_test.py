@@ -10,7 +10,7 @@ import unittest
 
 from testing.monitor_process import MONITOR, Monitor, balanced, pcap, run, tcp_frame
 
-# Makes signals end the process even if it is sanitized.
+# Lets SIGSEGV end the process even if AddressSanitizer is enabled.
 os.environ.setdefault("ASAN_OPTIONS", "handle_segv=0")
 FOLDER = os.environ.get("TAPLINE_PLUGINS", "build/tests/plugins")
 MARKER = os.path.join(FOLDER, "marker.so")
@@ -18,8 +18,8 @@ PACKETS = 2000
 
 
 def capture(marks, packets=PACKETS, step_s=0.0001):
-    """Returns a capture of 50 connections, each packet with its own request; `marks` gives other payloads, by packet
-    number."""
+    """Returns a capture of 50 connections in which each packet has its own request. `marks` maps packet numbers to
+    other payloads."""
     return pcap([(1000 + i * step_s, tcp_frame(40000 + i % 50, flags=0x18, seq=1 + i, payload=marks.get(i, b"GET /%d HTTP/1.1\r\n" % i)))
                  for i in range(packets)])
 
@@ -84,8 +84,8 @@ class PluginsTest(unittest.TestCase):
             self.assertLessEqual(lost, restarts * 64, "at most one burst per restart")
         other_query = accounting["queries"]["other"]
         # The parser emits a tuple for each packet with a request, and each missing tuple is counted under a reason. A
-        # mark that no parser saw is not a request, so no tuple is missing for it. All packets of the burst in progress
-        # count as lost, although the tuples of some may have been written.
+        # mark is not a request: it has no tuple, and counts as lost only if it caused a restart. All packets of the
+        # burst in progress count as lost, although the tuples of some may have been written.
         named = (other_query["tuples_out"] + other_query["dropped"]["packets"]["monitor_restarted"] +
                  other_query["dropped"]["tuples"].get("monitor_restarted_tuples", 0))
         requests = PACKETS - (len(marks) - restarts)

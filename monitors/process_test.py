@@ -96,8 +96,8 @@ class FilesTest(MonitorTest):
         tuples = [json.loads(line) for line in out.splitlines()]
         events = [row for row in tuples if row["parser"] == "trigger"]
         self.assertEqual(len(events), 1, events)
-        # The event is sent as soon as the sum exceeds 50 kB, before the rest of the 61 kB, so the event has no upper
-        # bound.
+        # The event is sent as soon as the sum exceeds 50 kB, before the window's 61 kB have all arrived, so its value
+        # has no upper bound.
         self.assertGreater(events[0]["value"], 50_000)
         self.assertLessEqual(events[0]["value"], 61_000)
         self.assertIsNone(events[0].get("high"))
@@ -117,7 +117,7 @@ class HashKeysTest(MonitorTest):
     KEY, OTHER = "00112233445566778899aabbccddeeff", "ffeeddccbbaa99887766554433221100"
 
     def hashed(self, keys, monitor="local-0"):
-        """Returns the hashes that a monitor with this key file reports for a connection's flow and for a string in
+        """Returns the hashes that a monitor with these hash keys reports for a connection's flow and for a string in
         it."""
         request = tcp_frame(40000, flags=0x18, seq=2, payload=b"GET / HTTP/1.1\r\nHost: secret\r\n\r\n")
         packets = self.write("request", pcap([(1000, tcp_frame(40000)), (1001, request)]))
@@ -232,7 +232,7 @@ class WrongInputTest(MonitorTest):
 
 
 def as_unprivileged_user(test):
-    """Returns the arguments with which subprocess runs a program without privileges. Skips the test where that is impossible."""
+    """Returns arguments that make subprocess run a program without privileges. Skips the test if that is impossible."""
     if os.geteuid() != 0:
         return {}
     command = ["setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps=-all", "true"]

@@ -50,7 +50,7 @@ void ProgressThread::report() const {
     packets += lane->packets.load(std::memory_order_relaxed);
     bytes += lane->bytes.load(std::memory_order_relaxed);
   }
-  // Only capture files have an end, and one lane reads them.
+  // Only capture files have an end, and only the first lane reads them.
   double fraction = lanes_[0]->fraction.load(std::memory_order_relaxed);
   reporter_->progress(packets, bytes, fraction < 0 ? std::nullopt : std::optional(fraction));
 }
@@ -65,8 +65,8 @@ std::optional<uint64_t> ProgressThread::counted() const {
   return interfaces_.empty() ? std::nullopt : std::optional(packets);
 }
 
-// Subtracts packets that are not IP, since these are never mirrored. GRO may have merged several packets into one
-// frame, so only the interface's counters show how many there were.
+// Reports the number of packets that arrived, except those that are not IP, which are never mirrored. GRO may have
+// merged several packets into one frame, so the interfaces' counters are used if they show more.
 void ProgressThread::report_copies() const {
   LaneProgress::Arrived all = lanes_[0]->arrived.get();
   for (const LaneProgress* lane : std::span(lanes_).subspan(1)) {

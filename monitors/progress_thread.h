@@ -14,11 +14,11 @@
 
 namespace tapline {
 
-// Reports the progress of all lanes twice a second and once more in the destructor, and renews the statistics for
-// monitor_stats.
+// Twice a second, reports the progress of all lanes and renews the statistics for monitor_stats. Reports progress once
+// more in the destructor.
 class ProgressThread {
  public:
-  // `incarnation` is reported with the interfaces' arrivals; 0: arrivals are not reported.
+  // `incarnation` is reported together with the number of packets that arrived; 0: that number is not reported.
   ProgressThread(std::vector<const LaneProgress*> lanes, uint64_t incarnation, std::vector<std::string> interfaces,
                  MessageReporter* reporter, std::function<void()> renew);
   ~ProgressThread();

@@ -5,9 +5,9 @@ while routes change. Needs root and Open vSwitch; skipped otherwise.
     sender ──▶ 1 [ s1 ] 2..9 ──▶ captured: the truth
                   └ 10 ──▶ unmarked copies ──▶ tapline-monitor --tap s1=copies
 
-The test acts as the controller: it announces a change to the monitor, awaits the confirmation, changes the switch,
-which confirms with a barrier, and sends the monitor the new routes. Each packet is a separate flow, so flow_rate
-reports each packet's port. TAPLINE_ROUTE_PACKETS, TAPLINE_ROUTE_CHANGES and TAPLINE_ROUTE_PACKETS_PER_SECOND default to
+The test acts as the controller: it announces a change to the monitor and awaits the confirmation, then changes the
+switch, which also confirms, and sends the monitor the new routes. Each packet is a separate flow, so flow_rate reports
+each packet's port. TAPLINE_ROUTE_PACKETS, TAPLINE_ROUTE_CHANGES and TAPLINE_ROUTE_PACKETS_PER_SECOND default to
 20,000, 5 and 2,000."""
 import collections
 import ctypes
@@ -52,7 +52,7 @@ def mac_text(address):
 
 
 def datagram(host, number):
-    """Returns a packet that is a separate flow: its source address is its number."""
+    """Returns a packet that is a separate flow, since its source address contains its number."""
     udp = struct.pack(">HHHH", 40000, 9, 18, 0) + bytes(10)
     ip = struct.pack(">BBHHHBBHI4s", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, 10 << 24 | number, bytes([11, 0, 0, host]))
     return mac(host).to_bytes(6, "big") + SENDER.to_bytes(6, "big") + b"\x08\x00" + ip + udp
@@ -93,7 +93,7 @@ class Switch:
         self.daemons.append(int(pathlib.Path(pid_file).read_text()))
 
     def forward(self, routes):
-        """Changes routes, {host: port}. Returns once the switch has confirmed them."""
+        """Sets routes, given as {host: port}. Returns once the switch has confirmed them."""
         flows = [f"add table=1,dl_dst={mac_text(mac(host))} actions=output:{port}\n" for host, port in routes.items()]
         self.run("ovs-ofctl", "-O", "OpenFlow13", "--bundle", "add-flows", "s1", "-", text="".join(flows))
 
@@ -164,7 +164,7 @@ class RoutesTest(unittest.TestCase):
             self.skipTest("network namespaces need root")
         if not all(map(shutil.which, ("ovsdb-tool", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovs-ofctl"))):
             self.skipTest("Open vSwitch is missing")
-        # The namespace ends with this process and the switch.
+        # The kernel removes the namespace once this process and the switch have ended.
         if LIBC.unshare(CLONE_NEWNET) != 0:
             self.skipTest("no network namespaces here")
         self.folder = tempfile.TemporaryDirectory()
@@ -179,7 +179,7 @@ class RoutesTest(unittest.TestCase):
         monitor.process.stdin.flush()
 
     def send_routes(self, monitor, changing=()):
-        """Sends the monitor a version of the routes, and awaits its confirmation."""
+        """Sends the monitor a new version of the routes, and awaits its confirmation."""
         self.version += 1
         routes = [{"mac": mac(host), "ports": [port], "changing": host in changing} for host, port in self.routes.items()]
         routes.append({"mac": SENDER, "ports": [1]})

@@ -85,7 +85,7 @@ Status load_queries(const MonitorConfig& config, MonitorPage* page, Queries* que
       return {status.code(), path + ": " + status.message()};
     if (page != nullptr && !page->plans[place].set(plan.SerializeAsString()))
       return Status::invalid(path + ": the plan is too long");
-    // No component confirms copies for a plan from a file.
+    // There is no controller that could confirm copies for a plan from a file.
     spec.copies_unconfirmed = false;
     if (page != nullptr) page->copies_confirmed[place] = true;
     queries->taken |= uint64_t{1} << place++;

@@ -21,14 +21,15 @@
 
 namespace tapline {
 
-// Reads the queries from the flags and plan files or, after a crash, from the page of the dead process.
+// Reads the query of --parser or the queries of the plan files. After a crash, the plans come from the page that the
+// dead process has left.
 Status load_queries(const MonitorConfig& config, MonitorPage* page, Queries* queries);
-// Returns every parser that some query names, without duplicates, or all parsers if queries may be added later.
+// Returns the parsers that the queries name, without duplicates, or all parsers if queries may be added later.
 std::vector<std::string> parsers_for(const MonitorConfig& config, const Queries& queries);
 std::vector<std::unique_ptr<Parser>> make_parsers(const std::vector<std::string>& names);
-// Chooses the layout that the flags specify, or else the one in the plans, which must agree.
+// Chooses the layout of the flags or, if they specify none, that of the plans, which must agree.
 Status choose_layout(const MonitorConfig& config, const Queries& queries, ThreadLayout* layout);
-// Fails if the layout contradicts the configuration.
+// Fails if the configuration or a query does not allow the layout.
 Status check_layout(const MonitorConfig& config, const Queries& queries, const ThreadLayout& layout, bool supervised);
 // Restricts the queries to the taps of their queues. Fails if taps are missing.
 Status bind_queries(MonitorTaps* taps, Queries* queries);
@@ -41,7 +42,8 @@ std::unique_ptr<TupleOutput> make_output(const MonitorConfig& config, const Quer
                                          QueryAccounts* accounts, BatchLedger* ledger, EventRing* events);
 // Returns the options for each of `sharing` engines that share the flows.
 EngineOptions engine_options_of(const MonitorConfig& config, uint32_t sharing, UnitPage* page);
-// Returns options if each packet must be counted once, because the taps are known to belong to one network.
+// Returns options if there are several taps and one of them names its switch. The taps then belong to one network, so a
+// packet that several of them show must be counted once.
 std::optional<ViewOptions> view_options_of(const MonitorConfig& config, std::span<const Tap> taps);
 
 }  // namespace tapline

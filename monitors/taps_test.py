@@ -38,7 +38,7 @@ class TapsTest(unittest.TestCase):
         return path
 
     def parse(self, *arguments, parsers=None):
-        """Returns the tuples, without the times at which they became certain, and the accounting."""
+        """Returns the tuples, without time_ns (the time at which they became certain), and the accounting."""
         with tempfile.TemporaryFile() as out, Monitor("--parser", parsers or self.parsers, *arguments, stdout=out) as monitor:
             code, _ = monitor.finish()
             self.assertEqual(code, 0, monitor.events)
@@ -113,7 +113,8 @@ class TapsTest(unittest.TestCase):
         self.assertEqual(accounting["queries"]["local"]["packets_in"], len(arrivals))
 
     def test_packets_with_telemetry_show_the_queues_of_their_paths(self):
-        """All 3,220 packets traversed the core switch, whose queue reached 50 ms. A second tap must change nothing."""
+        """All 3,220 packets traversed the core switch, whose queue delayed them by up to 50 ms. A second tap must change
+        only the number of repeated packets."""
         copy = self.write("copy.pcap.zst", TELEMETRY.read_bytes())
         for taps in (["--pcap", TELEMETRY], ["--tap", f"sw1={TELEMETRY}", "--tap", f"sw2={copy}"]):
             with self.subTest(taps=taps):
@@ -126,7 +127,7 @@ class TapsTest(unittest.TestCase):
                 self.assertEqual(max(row["max_delay_ns"] for row in core if row["packets"]), 49940418)
 
     def test_rates_and_loads_name_the_tap(self):
-        """Each tap reports the load of all its packets; a flow that both taps show is measured at one of them."""
+        """Loads must count all packets of each tap, and rates each packet only once."""
         arrivals = packets_of(SMALL / "http_small.pcap.zst")
         departures = departures_of(arrivals)
         both = self.write("both.pcapng", pcapng({"in": arrivals, "out": departures}))
@@ -169,7 +170,8 @@ class TapsTest(unittest.TestCase):
                     self.assertEqual(sum(row["samples"] for row in rows), len(packets))
 
     def test_ports_are_inferred_from_routes(self):
-        """Each of two switches forwards to the capture's addresses through its own ports; one address is unknown."""
+        """Two switches have routes to one of the capture's addresses, through different ports. No route leads to its
+        other addresses."""
         packets = packets_of(SMALL / "http_small.pcap.zst")
         source = self.write("copies.pcap", nanosecond_pcap(packets))
         lengths = {}
@@ -218,7 +220,7 @@ class TapsTest(unittest.TestCase):
         self.assertIn("parser 'link_load' must see all packets in one thread, but would have 2", err)
 
     def test_parsers_of_queues_measure_both_sides(self):
-        """152 packets arrived, and the queue dropped 18. Other parsers count each packet once."""
+        """152 packets arrived, and the queue dropped 18. Other parsers must count each packet once."""
         taps = [part for side in ("arrivals", "departures") for part in ("--tap", f"sw1:2:{side}={QUEUE}/queue-{side}.pcap.zst")]
         tuples, accounting = self.parse(*taps, parsers="queue_flows,queue_depth,queue_burst,udp_flow")
         rows = {name: [] for name in ("queue_flows", "queue_depth", "queue_burst", "udp_flow")}
@@ -260,7 +262,7 @@ class TapsTest(unittest.TestCase):
         return tuples, accounting["queries"]["q1"]
 
     def test_a_query_measures_the_queue_that_it_names(self):
-        """Another tap, at another queue, shows all packets earlier. The query must still count 152 arrivals."""
+        """The taps of another queue show all packets earlier. The query must still count 152 arrivals."""
         taps = [f"sw1:2:{side}={QUEUE}/queue-{side}.pcap.zst" for side in ("arrivals", "departures")]
         packets = packets_of(QUEUE / "queue-arrivals.pcap.zst")
         before = [f"sw0:7:{pathlib.Path(side).stem}={self.write(side, nanosecond_pcap([(time_ns - ahead_ns, frame) for time_ns, frame in packets]))}"

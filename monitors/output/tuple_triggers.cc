@@ -14,12 +14,13 @@ namespace {
 using Aggregate = TupleTrigger::Aggregate;
 using Comparison = TupleTrigger::Comparison;
 
-// Maximum number of cells in a trigger's groups, which take 48 MB. KeptTuples limits the memory for their tuples.
+// Maximum number of cells in all groups of a trigger. They take up to 64 MB; KeptTuples and kMaxValueBytes limit the
+// memory for their tuples and values.
 constexpr size_t kMaxCells = 1 << 20;
 
 constexpr int64_t kNotEnded = INT64_MAX;
 
-// Enough for the largest merged values, and for the smaller blocks from which they have grown.
+// Enough for the largest result of a merge, and for the smaller blocks that it has outgrown.
 constexpr size_t kMergeBytes = 256 << 10;
 
 bool keeps_values(const TupleTrigger& trigger) { return trigger.aggregate >= Aggregate::kDistinct; }
@@ -61,8 +62,8 @@ std::string text_of(const IpAddress& address) {
   return text;
 }
 
-// Appends a field to a group's key. The key is the group's text in events, since most triggers have few groups with
-// short texts.
+// Appends "name=value" to a group's key. Events show the key as it is. A more compact one would save little, since most
+// triggers have few groups.
 void append(std::string_view name, std::string_view value, std::string* key) {
   if (!key->empty()) *key += ' ';
   key->append(name).append("=").append(value);
@@ -105,7 +106,7 @@ void append_common(const Field& field, uint32_t index, const TupleHeader& header
   }
 }
 
-// Appends the field with this index among common_fields() and the schema's own.
+// Appends a field, given as an index into common_fields() followed by the schema's own fields.
 void append_field(const Schema& schema, uint32_t index, const TupleHeader& header, std::span<const Value> values,
                   std::string* key) {
   const auto common = common_fields();
@@ -122,7 +123,7 @@ bool has_value(const TupleTrigger& trigger, std::span<const Value> values) {
   return !trigger.field || values[*trigger.field].present();
 }
 
-// Returns the tuple's addresses and ports by which the trigger groups.
+// Returns a header that contains only the addresses and ports that the trigger groups by.
 TupleHeader ends_of(const TupleTrigger& trigger, const TupleHeader& header) {
   TupleHeader ends;
   for (const uint32_t index : trigger.group) {
@@ -234,7 +235,7 @@ std::string_view TupleTriggers::json_of(const Schema& schema, const TupleHeader&
   return json_;
 }
 
-// Reports an alert that begins because the open window now meets the condition.
+// Reports the beginning of an alert if the open window now meets the condition.
 void TupleTriggers::cross(const Watch& watch, const std::string& key, Group* group, const Cell& cell,
                           const TupleHeader& header, std::span<const Value> values, Sink* sink) {
   const TupleTrigger& trigger = *watch.trigger;
@@ -294,7 +295,7 @@ void TupleTriggers::advance(Watch& watch, int64_t time_ns, int64_t watched_since
   while (watch.end_ns <= time_ns && watch.end_ns != INT64_MIN) {
     close(watch, kNotEnded, watched_since_ns, losses, sink);
     if (watch.groups.empty()) {
-      // Nothing has to be tested before the next tuple.
+      // There is nothing to test until the next tuple.
       watch.end_ns = INT64_MIN;
       watch.losses.clear();
       return;
@@ -349,7 +350,7 @@ void TupleTriggers::close(Watch& watch, int64_t ended_ns, int64_t watched_since_
         window.count > 0 ? compared_value(watch, group, window) : trigger::Interval::absent();
     const trigger::Verdict verdict =
         meets(trigger.comparison, value, group.in_force ? trigger.clear : trigger.threshold);
-    // The missing part of a partial window might raise the value.
+    // The part that a partial window lacks might raise the value, so such a window never counts as below.
     const bool met = group.reported || (!(is_below && partial) && verdict != trigger::Verdict::kFalse);
     group.in_a_row = met ? group.in_a_row + 1 : 0;
     if (!met) {

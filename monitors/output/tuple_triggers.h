@@ -1,8 +1,9 @@
 // Tests the triggers of one query on its tuples, in windows of packet time, as the stream job does, but before the
 // tuples leave the monitor.
 //
-// A tuple costs one look-up of its group in each trigger of its parser. A window is tested when packet time passes its
-// end; the cost of the test depends on the number of groups that had tuples in it. Not thread-safe.
+// For each tuple, every trigger of its parser looks up the tuple's group once. A window is tested when packet time
+// passes its end, at a cost proportional to the number of groups with tuples in it or in cooldown. If more tuples can't
+// undo the condition, an alert may also begin with the tuple that meets it. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@
 
 namespace tapline {
 
-// A window in which an alert was in force.
+// A window in which an alert is in force.
 struct TupleTriggerEvent {
   uint32_t processor = 0;
   bool grouped = false;
@@ -34,12 +35,12 @@ struct TupleTriggerEvent {
   int64_t window_start_ns = 0;
   int64_t window_end_ns = 0;
   int64_t ready_ns = 0;  // time of the tuple that met the condition early, or the window's end
-  bool certain = true;   // false if the condition might not be met: for some value between the bounds, or if the tuples
-                         // that the query lost in the window had been counted
+  bool certain = true;   // false if some value between the bounds would not meet the condition, or if tuples that were
+                         // lost or not watched might have changed the outcome
   bool partial = false;  // true if the window was not watched from its beginning to its end
   // JSON of the tuple that decided the event. For a maximum or minimum, this is the tuple with that value; otherwise,
-  // the one that met the condition before the window's end. Empty if there is no such tuple or no room for it; valid
-  // during the call.
+  // the one that met the condition before the window's end. Empty if there is no such tuple, or if it was omitted for
+  // the reason in `omission`; valid during the call.
   std::string_view tuple = {};
   TupleOmission omission = TupleOmission::kNone;
   // Up to LatestFlows::kMax flows of the group's tuples in the window, in the format of LatestFlows::append_since();
@@ -49,18 +50,18 @@ struct TupleTriggerEvent {
 
 class TupleTriggers {
  public:
-  // Maximum number of groups of one trigger. It is lower if windows have several panes, which bounds the memory of all
+  // Maximum number of groups of one trigger. It is lower if windows have more than 16 panes, to bound the memory of all
   // panes.
   static constexpr size_t kMaxGroups = 65'536;
-  // Maximum memory for the distinct values and percentiles of all groups. Once it is full, only bounds of values are
-  // known.
+  // Maximum memory for the distinct values and percentiles of all groups. Once it is full, further values only widen
+  // the bounds.
   static constexpr size_t kMaxValueBytes = 32 << 20;
 
   class Sink {
    public:
     virtual ~Sink() = default;
     virtual void on_event(const TupleTriggerEvent& event) = 0;
-    // Reports tuples that were not counted, because there was no room for their group or value.
+    // Reports tuples that were not counted because there was no room for their group or value.
     virtual void on_uncounted(uint64_t tuples) = 0;
   };
 
@@ -68,11 +69,11 @@ class TupleTriggers {
   TupleTriggers(std::span<const TupleTrigger> triggers, std::span<const Schema* const> schemas,
                 size_t max_groups = kMaxGroups, size_t max_value_bytes = kMaxValueBytes);
 
-  // Counts a tuple of this parser. `losses` is the query's total number of losses, in any unit. REQUIRES:
-  // advance(header.time_ns) has been called.
+  // Counts a tuple of this parser. `losses` is the query's total number of losses so far, in any unit, since only
+  // changes matter. REQUIRES: advance(header.time_ns) has been called.
   void add(uint32_t parser, const TupleHeader& header, std::span<const Value> values, uint64_t losses, Sink* sink);
-  // Tests the windows that end by `time_ns`. All of the query's packets have been seen since `watched_since_ns`.
-  // REQUIRES: no earlier tuple follows.
+  // Tests the windows that end by `time_ns`. `watched_since_ns` is the time since which the monitor has seen all of the
+  // query's packets. REQUIRES: no tuple from before `time_ns` is added later.
   void advance(int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
   // Advances to this time, then tests the open windows, which are partial.
   void finish(int64_t time_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
@@ -134,8 +135,8 @@ class TupleTriggers {
   static bool cooled(const Watch& watch, const Group& group);
 
   KeptTuples kept_;
-  // Memory for distinct values and percentiles, and for merging the panes of a window; null if no trigger compares
-  // them.
+  // Memory for distinct values and percentiles, and for merging those of a window's panes; null if no trigger compares
+  // either.
   std::unique_ptr<trigger::SketchMemory> value_memory_, merge_memory_;
   std::vector<Watch> watches_;
   std::string key_;        // group of the current tuple

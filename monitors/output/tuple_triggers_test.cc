@@ -50,7 +50,7 @@ class Recorder final : public TupleTriggers::Sink {
   uint64_t uncounted = 0;
 };
 
-// Returns a trigger on max(share) > 0.9 for each port, in windows of 10 ms.
+// Returns a trigger on max(share) > 0.9 per port, in windows of 10 ms.
 TupleTrigger full_port() {
   return {.parser = "loads",
           .group = {8},
@@ -315,7 +315,7 @@ double aggregated(const TupleTrigger& trigger, std::vector<double> values) {
   return 0;
 }
 
-// Computes the events by definition, each window from all of its tuples.
+// Computes the expected events from their definition, each window's from all of its tuples.
 std::set<std::tuple<int64_t, std::string>> expected(const TupleTrigger& trigger,
                                                     const std::vector<std::tuple<int64_t, std::string, double>>& tuples,
                                                     int64_t last_ms) {
@@ -377,7 +377,7 @@ TEST_F(TupleTriggersTest, EventsAreThoseOfTheDefinition) {
   }
 }
 
-// 20,000 values are estimated between bounds, in windows of several panes.
+// 20,000 values in a window of two panes must be estimated within bounds that are at most 10 % off.
 TEST_F(TupleTriggersTest, ManyValuesAreEstimated) {
   for (const Aggregate aggregate : {Aggregate::kDistinct, Aggregate::kPercentile}) {
     TupleTrigger trigger = full_port();

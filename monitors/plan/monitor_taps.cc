@@ -27,8 +27,8 @@ std::string list_of(std::span<const Tap> taps) {
   return names;
 }
 
-// Fails if taps show sides of queues, but no queue has taps on both. Without such taps, the queues are those that
-// switches report in packets (INT).
+// Fails if there are taps on sides of queues, but no queue has taps on both. Without taps on sides, the queues
+// are those that switches report in packets (INT).
 Status check_any_queue(const std::string& parser, std::span<const Tap> taps) {
   bool any_side = false;
   for (const Tap& tap : taps) {
@@ -43,7 +43,7 @@ Status check_any_queue(const std::string& parser, std::span<const Tap> taps) {
                        list_of(taps));
 }
 
-// Returns an even number, so that the numbers of a queue's two sides differ in one bit.
+// Rounds up to an even number, so that the numbers of a pair's two taps differ only in the lowest bit.
 uint8_t first_pair(size_t configured) { return static_cast<uint8_t>((configured + 1) / 2 * 2); }
 
 }  // namespace
@@ -52,7 +52,7 @@ MonitorTaps::MonitorTaps(std::vector<Tap> configured, bool marked)
     : taps_(std::move(configured)), configured_(taps_.size()), marks_(first_pair(taps_.size())) {
   for (const Tap& tap : taps_) names_.push_back({tap.switch_name, tap.port, std::string(name_of(tap.side))});
   if (!marked) return;
-  // Until a pair is bound, parsers know it by its number only.
+  // A pair that is not bound yet has only a number for a name.
   for (size_t tap = configured_; tap < kMaxTaps; ++tap) {
     const TapSide side = tap % 2 == 0 ? TapSide::kArrivals : TapSide::kDepartures;
     const std::string number = "copies" + std::to_string(tap / 2);

@@ -13,18 +13,18 @@
 
 namespace tapline {
 
-// The taps on a queue's sides, as bits of their numbers.
+// The taps on each side of a queue, as bit masks of tap numbers.
 struct QueueSides {
   uint64_t arrivals = 0;
   uint64_t departures = 0;
 };
 
 // The configured taps and, for copies that switches mark, a pair of taps for each queue. Only queries on that queue
-// receive its copies. One thread binds pairs; others read a pair's names once its packets arrive.
+// receive the pair's copies. Only one thread may call bind(); others may read a pair's names once its packets arrive.
 class MonitorTaps {
  public:
-  // If `marked` is true, there are pairs for marked copies. REQUIRES: the number of configured taps leaves room for a
-  // pair.
+  // If `marked` is true, the remaining tap numbers become pairs for marked copies. REQUIRES: the configured taps then
+  // leave room for at least one pair.
   explicit MonitorTaps(std::vector<Tap> configured, bool marked = false);
 
   std::span<const Tap> all() const { return taps_; }
@@ -38,9 +38,9 @@ class MonitorTaps {
   std::span<const TapNames> names() const { return names_; }
   std::span<const TapNames> configured_names() const { return std::span(names_).first(configured_); }
 
-  // Restricts the query to the taps of its queues. If one of the query's parsers measures queues, fails if a named
-  // queue lacks a tap on one of its sides or, if no queue is named, if no port has taps on both sides of its queue.
-  // Also fails if all pairs are bound to other queues.
+  // Restricts the query to the taps of its queues or, if it names none, to configured taps. Fails if a named queue
+  // lacks a tap on one of its sides, or if all pairs are bound to other queues. If no queue is named but a parser
+  // measures queues, fails if there are taps on sides of queues, but no queue has taps on both.
   Status bind(QuerySpec* spec);
 
  private:

@@ -27,7 +27,7 @@ constexpr size_t kMaxDigits = 18;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Normalizes a name, so that names are compared as in queries.
+// Converts a name to lower case with underscores, since queries ignore case and treat '-' as '_'.
 std::string normal(std::string_view name) {
   std::string text(name);
   for (char& c : text) c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -40,8 +40,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Converts a number with one of the units to a whole number of the smallest unit. Returns nullopt if that is not
-// possible.
+// Converts a number with one of these units, such as "1.5ms", to a whole number of nanoseconds or bytes. Returns
+// nullopt if that is not possible.
 std::optional<std::string> in_smallest_unit(std::string_view text, std::span<const Unit> units) {
   const auto end = std::find_if(text.begin(), text.end(), [](char c) { return !is_digit(c) && c != '.'; });
   const std::string_view number = text.substr(0, static_cast<size_t>(end - text.begin()));
@@ -77,7 +77,7 @@ std::string expected_duration(const Argument& argument) {
   return text;
 }
 
-// Reads a value into the form that read_argument() returns.
+// Converts a value to the form that read_argument() accepts. Fails if read_argument() then rejects it.
 Status read_value(const Argument& argument, const std::string& written, std::string* value) {
   std::string error;
   if (argument.unit == "ns") {

@@ -1,4 +1,4 @@
-// Parsers as users name them outside of queries: NAME or NAME(ARGUMENT=VALUE,…), as after PARSE.
+// Parsers as users name them outside of queries: NAME or NAME(ARGUMENT=VALUE,…), the same syntax as after PARSE.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ struct ParserCall {
   std::vector<std::pair<std::string, std::string>> arguments = {};
 };
 
-// Splits the text. Fails if parentheses, a name or a value are missing.
+// Splits the text into names and values. Fails if it has neither of these forms.
 Status read_parser_call(std::string_view text, ParserCall* call);
 
-// Reads a call's values, in the form of read_argument() and in the order of the schema, with defaults for omitted
-// arguments. Durations and sizes have units, as in queries: "500us", "64kB". Fails if an argument is unknown or
+// Converts a call's values to the form that read_argument() accepts, in the order of the schema, with defaults for
+// omitted arguments. Durations and sizes have units, as in queries: "500us", "64kB". Fails if an argument is unknown or
 // repeated, or if a value is of the wrong kind or out of bounds.
 Status read_call_arguments(const ParserCall& call, const Schema& schema, std::vector<std::string>* values);
 

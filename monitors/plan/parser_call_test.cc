@@ -14,7 +14,7 @@ const Schema kSchema = {.name = "queue",
                                       {"exact", FieldType::kBool, "", "", "false"},
                                       {"side", FieldType::kString, "", "", "both", 0, 0, {"both", "arrivals"}}}};
 
-// Returns the values, or the error.
+// Returns the values of the arguments or, if there is an error, only its message.
 std::vector<std::string> values_of(const std::string& text) {
   ParserCall call;
   std::vector<std::string> values;

@@ -104,7 +104,8 @@ Status read_match(const v1::Match& match, ConnectionMatch* read) {
   return {};
 }
 
-// Reads the queues and the flows to report, which only queue parsers have.
+// Reads the queues and the flows to report. If there are any, fails if a parser does not measure queues, unless it is
+// `trigger` and only emits the events of tuple triggers.
 Status read_queues(const v1::Plan& plan, QuerySpec* spec) {
   if (plan.queues().empty() && !plan.has_reported()) return {};
   for (const std::string& parser : spec->parsers) {
@@ -152,7 +153,7 @@ Status read_sampling(const v1::Sampling& sampling, QuerySpec* spec) {
   return {};
 }
 
-// Refuses a plan that samples if one of its parsers emits correct tuples only when it sees all packets.
+// Fails if the query is sampled although one of its parsers emits correct tuples only if it sees all packets.
 Status check_all_traffic(const QuerySpec& spec) {
   if (spec.sampling_rate == 1 && !spec.rate_may_fall) return {};
   for (const std::string& name : spec.parsers) {
@@ -212,7 +213,7 @@ Status read_threads(const v1::Monitor& monitor, ThreadLayout* layout) {
 
 Status read_placement(const v1::Plan& plan, const std::string& monitor_id, QuerySpec* spec) {
   for (const v1::Monitor& monitor : plan.monitors()) {
-    // A part that moved to another host keeps its ID.
+    // Either may match, since a part that has moved to another host keeps its ID.
     if (monitor.id() != monitor_id && monitor.host() != monitor_id) continue;
     spec->monitor = monitor.id();
     spec->partition = monitor.partition();
@@ -221,8 +222,8 @@ Status read_placement(const v1::Plan& plan, const std::string& monitor_id, Query
   return Status::invalid("the plan has no monitor '" + monitor_id + "'; set --monitor-id to one that it names");
 }
 
-// Returns true if a plan has unknown fields, which only binary plans may have: JSON plans with such fields are refused
-// when they are parsed.
+// Returns true if a plan has unknown fields. Only binary plans can have them, since JSON with such fields can't be
+// parsed.
 bool has_unknown_fields(const v1::Plan& plan) {
   v1::Plan known_plan = plan;
   known_plan.DiscardUnknownFields();

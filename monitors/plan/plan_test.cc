@@ -130,7 +130,7 @@ TEST(PlanTest, SamplingModes) {
   }
 }
 
-// Rate estimates are invalid for a sample of the flows.
+// A sample of the flows would give wrong rates.
 TEST(PlanTest, ParsersThatMustSeeAllTrafficAreNotSampled) {
   const auto plan = [](const std::string& sampling) {
     return R"({"format":1,"query":"q1","parsers":["link_load"],"monitors":[{"id":"local-0"}],"sampling":)" + sampling +
@@ -268,8 +268,7 @@ TEST(PlanTest, GoldenPlansAreRead) {
   }
 }
 
-// A plan from a later version may contain a restriction in a field that this monitor does not know, and would not
-// apply.
+// A plan from a later version may contain a restriction that this monitor does not know and would therefore ignore.
 TEST(PlanTest, APlanWithUnknownFieldsIsRefused) {
   v1::Plan plan;
   ASSERT_TRUE(parse_plan(plan_with(""), "plan.json", &plan).ok());
@@ -304,7 +303,7 @@ TEST(PlanTest, ParsersOfQueuesNeedBothSides) {
   EXPECT_EQ(MonitorTaps({arrivals, elsewhere}).bind(&spec).message(),
             "parser 'queue_flows' requires taps on both sides of a port's queue: --tap SWITCH:PORT:arrivals=SOURCE and"
             " --tap SWITCH:PORT:departures=SOURCE; given: sw1:2:arrivals, sw1:3:departures");
-  // The packets may carry telemetry from switches.
+  // Without taps on sides of queues, packets may carry telemetry from switches.
   EXPECT_TRUE(MonitorTaps({}).bind(&spec).ok());
   EXPECT_TRUE(MonitorTaps({Tap{"sw1", "2", TapSide::kUnknown, "m0", false}}).bind(&spec).ok());
   QuerySpec other;

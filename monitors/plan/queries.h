@@ -1,4 +1,5 @@
-// A process's query slots. One thread writes a slot while no lane reads it, and announces it to the lanes afterwards.
+// A monitor process's query slots. Only one thread writes slots; it writes a slot while no lane reads it, then
+// announces it to the lanes.
 #pragma once
 
 #include <array>
@@ -16,7 +17,7 @@ struct Queries {
   uint64_t taken = 0;
   // The bits of queries whose streams another monitor takes over, so this monitor does not mark their end.
   std::atomic<uint64_t> abandoned = 0;
-  // Guards changes to `taken` or to a slot while other threads may read which queries exist. Lanes never lock it.
+  // Must be locked to change `taken`, and by threads other than the writer and the lanes to read it or a slot.
   std::mutex mutex;
 };
 

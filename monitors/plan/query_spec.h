@@ -22,7 +22,7 @@ class Program;
 class SharedTriggers;
 }  // namespace trigger
 
-// A monitor process numbers its queries; packets and tuples name their queries as bits of a 64-bit word.
+// Maximum number of queries in a monitor process. Packets and tuples name their queries by bits of a 64-bit word.
 inline constexpr size_t kMaxQueries = 64;
 
 // The values of a parser's arguments as text, in schema order.
@@ -31,7 +31,7 @@ struct ParserArguments {
   std::vector<std::string> values = {};
 };
 
-// The part of WHERE for one parser.
+// The part of the WHERE condition that applies to one parser's tuples.
 struct ParserFilter {
   std::string parser = {};
   TupleCondition condition;
@@ -41,7 +41,7 @@ struct ParserFilter {
 struct QueueName {
   std::string switch_name = {};
   std::string port = {};
-  // The value of Queue.mark in schema/plan.proto.
+  // Queue.mark of schema/plan.proto; 0: switches do not mark copies for this queue.
   uint32_t mark = 0;
 
   // Returns the name in the form "SWITCH:PORT".
@@ -67,11 +67,12 @@ struct QuerySpec {
   std::vector<QueueName> queues = {};
   // The flows that queue parsers report, selected by addresses and ports alone; nullopt: all.
   std::optional<ConnectionMatch> reported = {};
-  // Conditions that events must meet. For all other tuples, the consumers of the stream evaluate the conditions.
+  // Conditions that tuples must meet to leave as events and to be counted by tuple triggers. For tuples in the stream,
+  // its consumers evaluate the conditions.
   std::vector<ParserFilter> filters = {};
   // The triggers that are tested on packets; null if there are none.
   std::shared_ptr<const trigger::Program> triggers = {};
-  // The object that combines the triggers' counts on all lanes and replaces triggers; null if there are none.
+  // Combines the triggers' counts on all lanes, and replaces triggers while the query runs; null if there are none.
   std::shared_ptr<trigger::SharedTriggers> shared_triggers = {};
   // Triggers that are tested on tuples, if one thread emits all tuples. Otherwise, only the stream job tests them.
   std::vector<TupleTrigger> tuple_triggers = {};
@@ -98,7 +99,8 @@ struct QuerySpec {
   // True if switches copy the query's packets but have not yet confirmed that they copy all of them.
   bool copies_unconfirmed = false;
 
-  // Returns true if the query wants this tuple. A tuple without addresses describes a whole queue.
+  // Returns true if the tuple's flow must be reported. Tuples without addresses, which describe a whole queue, always
+  // are.
   bool reports(const TupleHeader& header) const {
     if (!reported || header.src_ip == IpAddress()) [[likely]]
       return true;

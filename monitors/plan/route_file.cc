@@ -13,7 +13,7 @@ constexpr std::string_view kForm = "expected SWITCH MAC PORT[,PORT...], for exam
 constexpr std::string_view kPortForm =
     "expected SWITCH port PORT BITS_PER_SECOND [NEIGHBOUR PORT], for example leaf1 port 4 10000000000 spine1 7";
 
-// Parses the whole word as a number. REQUIRES: `text` is not empty.
+// Parses the whole text as a number. Returns nullopt if it is not one, or if it is out of range.
 template <typename Number>
 std::optional<Number> number_of(std::string_view text, int base) {
   Number number = 0;
@@ -43,7 +43,7 @@ std::optional<uint64_t> mac_of(const std::string& text) {
 
 std::string not_a_port(const std::string& text) { return "'" + text + "' is not a port from 1 to 65535"; }
 
-// Return the reason why the line can't be parsed, or an empty string.
+// The following functions return the reason why a line can't be parsed, or an empty string.
 
 std::string read_route(std::istringstream& words, const std::string& mac, RouteRule* rule) {
   std::string ports, surplus;

@@ -1,4 +1,4 @@
-// Reads switch routes and ports from a file, for a monitor without a controller.
+// Reads the routes and ports of switches from a file, for a monitor without a controller.
 //
 //   # SWITCH MAC PORT[,PORT...]
 //   leaf1 02:00:00:00:00:01 3
@@ -21,7 +21,7 @@ namespace tapline {
 // Reads the text of such a file. An error names the line.
 Result<RouteTable> read_routes(std::string_view text);
 
-// Publishes the file's routes, which apply to packets with any timestamp. An empty path means that there are none.
+// Publishes the file's routes, which apply to packets with any timestamp. Does nothing if the path is empty.
 Status load_routes(const std::string& path, RouteFeed* feed);
 
 }  // namespace tapline

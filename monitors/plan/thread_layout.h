@@ -23,7 +23,7 @@ struct ThreadLayout {
   static constexpr size_t kMaxGroups = 16;
 
   uint32_t lanes = 1;
-  // If there are no workers, lanes run to completion.
+  // If empty, lanes run to completion.
   std::vector<WorkerLayout> workers;
 
   bool is_default() const { return *this == ThreadLayout(); }
@@ -33,11 +33,11 @@ struct ThreadLayout {
   Status add(const std::vector<std::string>& parsers, uint32_t threads);
   // Fails if one of the parsers must see all traffic (Schema::all_traffic) but would share it with other threads.
   Status check(std::span<const std::string> parsers) const;
-  // Returns the groups, and a group with a single thread for those of `parsers` that are in no group.
+  // Returns the groups and, if some of `parsers` are in none, a group with a single thread for those.
   std::vector<WorkerLayout> covering(std::span<const std::string> parsers) const;
 };
 
-// Reads items such as "http_get=2" and "tcp_conn_time+tcp_pkt_size".
+// Adds a group for each item, such as "http_get=2" (two threads) or "tcp_conn_time+tcp_pkt_size" (one thread for both).
 Status parse_workers(std::span<const std::string> items, ThreadLayout* layout);
 
 }  // namespace tapline

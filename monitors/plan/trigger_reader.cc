@@ -40,7 +40,7 @@ Status read_group(const v1::PacketTrigger& message, GroupBy* group) {
   return {};
 }
 
-// Sets the prefix lengths by which a group's addresses are shortened. REQUIRES: read_group() has set the group.
+// Sets the prefix lengths to which a group's addresses are shortened. REQUIRES: read_group() has set the group.
 Status read_networks(const v1::PacketTrigger& message, GroupBy* group) {
   for (const v1::PrefixLength& network : message.networks()) {
     const bool source = network.field() == "src_ip";

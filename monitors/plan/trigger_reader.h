@@ -14,8 +14,8 @@ Status read_triggers(const v1::Plan& plan, QuerySpec* spec);
 // Reads one trigger. Errors are kInvalid and name the trigger.
 Status read_trigger(const v1::PacketTrigger& message, trigger::Trigger* trigger);
 
-// Fails if the query has triggers and several workers would share its packets. The packet times of workers may differ
-// by any amount, as in capture files that are read at full speed; those of lanes differ by milliseconds at most.
+// Fails if the query has triggers and several workers would share its packets. Workers can be any packet time apart,
+// for example if a capture file is read at full speed; lanes are at most milliseconds apart.
 Status check_triggers(const QuerySpec& spec, const ThreadLayout& layout);
 
 // Sets spec->shared_triggers if the query has triggers. REQUIRES: the query has not been added to the lanes yet.

@@ -112,7 +112,7 @@ Result<TupleCondition> TupleCondition::make(const v1::ConditionTree& tree, const
 }
 
 bool TupleCondition::holds(const TupleHeader& header, std::span<const Value> values) const {
-  // The row is not cleared: a field is read only if its presence bit is set.
+  // Only the presence bits must be cleared, since a field is read only if its bit is set.
   std::array<uint8_t, kMaxRowBytes> row;
   uint8_t* const bits = row.data() + layout_.presence_offset();
   std::memset(bits, 0, layout_.row_bytes() - layout_.presence_offset());

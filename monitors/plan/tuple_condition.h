@@ -1,4 +1,4 @@
-// A condition on one parser's tuples, by which WHERE selects events.
+// A condition on one parser's tuples, used for WHERE and by triggers on tuples.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ class TupleCondition {
   // unknown or a value has the wrong type.
   static Result<TupleCondition> make(const v1::ConditionTree& tree, const Schema& schema);
 
-  // Returns true if the tuple meets the condition. A comparison with an absent value is unknown, so it selects no
-  // tuple. `values` are those of the parser's own fields. Does not allocate.
+  // Returns true if the tuple meets the condition. A comparison with an absent value is unknown, and an unknown
+  // condition is not met. `values` are those of the parser's own fields. Does not allocate.
   bool holds(const TupleHeader& header, std::span<const Value> values) const;
 
  private:

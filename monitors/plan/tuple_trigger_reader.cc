@@ -22,7 +22,7 @@ bool has_parser(const QuerySpec& spec, std::string_view parser) {
   return std::find(spec.parsers.begin(), spec.parsers.end(), parser) != spec.parsers.end();
 }
 
-// Returns the index of a field among common_fields() and the schema's own.
+// Returns the index of a field in common_fields() followed by the schema's own fields.
 std::optional<uint32_t> field_index(std::string_view name, const Schema& schema) {
   uint32_t index = 0;
   for (const auto& fields : {common_fields(), std::span<const Field>(schema.fields)}) {
@@ -103,7 +103,7 @@ Status read_window(const v1::Window& message, TupleTrigger* read) {
   return {};
 }
 
-// Returns true for counts, sums of unsigned values and maxima, which can only grow in a window.
+// Returns true if more tuples can only raise the aggregate, as is true of counts, maxima and sums of unsigned values.
 bool grows(const TupleTrigger& trigger, const Schema& schema) {
   switch (trigger.aggregate) {
     case Aggregate::kCount:

@@ -56,7 +56,7 @@ class SqlTemplate {
     blank_ = true;
   }
 
-  // Skips a quoted string. A quote that is doubled or follows a backslash is part of the string.
+  // Replaces a quoted string. A quote that is doubled or follows a backslash is part of the string.
   void quoted(char quote) {
     for (++at_; at_ < in_.size(); ++at_) {
       if (in_[at_] == '\\') {
@@ -106,7 +106,7 @@ class SqlTemplate {
     quoted('\'');
   }
 
-  // Shortens a list of literals such as `?, ?` to its first one.
+  // Writes a literal as `?`, or nothing if the previous literal is in the same list: `1, 2` becomes `?`.
   void literal() {
     if (ends_with("?,")) {
       out_->pop_back();
@@ -136,7 +136,7 @@ class SqlTemplate {
   }
 
   void put(std::string_view text) {
-    // The space after a comma was held back in case a literal follows.
+    // The space after a comma was held back because a literal might have followed.
     const bool after_comma = hold_ && ends_with(",") && text != "(" && text != "?";
     if (out_->size() > begin_ && (after_comma || (blank_ && !hold_))) out_->push_back(' ');
     blank_ = hold_ = false;

@@ -11,7 +11,7 @@ namespace {
 // Runs of fewer digits within a word are part of a name: v2, oauth2, h264.
 constexpr size_t kMinNumberDigits = 3;
 constexpr size_t kMinHexDigits = 8;
-// Words of at least this length that contain letters and digits are not names.
+// Words of at least this length that contain 3 digits, or a digit and letters of both cases, are tokens.
 constexpr size_t kMinTokenBytes = 20;
 
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
@@ -37,7 +37,7 @@ bool is_id(std::string_view word) {
   return token && word.size() >= kMinTokenBytes && (digits >= 3 || mixed);
 }
 
-// Appends one word: an ID, or a name whose long numbers are replaced.
+// Appends one word: {id} for an ID, or else the word with each long number replaced by {n}.
 void append_word(std::string_view word, std::string* out) {
   if (is_id(word)) {
     out->append("{id}");
@@ -75,7 +75,7 @@ void append_parameters(std::string_view parameters, std::string* out) {
     const std::string_view one = parameters.substr(0, end);
     const size_t equals = one.find('=');
     out->push_back(separator);
-    // If there is no name, the whole text is a value.
+    // Without an equals sign, the whole text is a value.
     append_word(one.substr(0, equals == std::string_view::npos ? 0 : equals), out);
     out->append(equals == std::string_view::npos ? "{}" : "={}");
     separator = '&';

@@ -1,5 +1,5 @@
-// The form in which a query wants a string to leave the monitor: a template that takes few different values, a hash, or
-// nothing.
+// The form in which a query wants a string to leave the monitor: a template that takes few different values, a URL's
+// path, a hash, or nothing.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ struct FieldShape {
   TextForm form = TextForm::kAsIs;
 };
 
-// Appends the template of a string to `out`. The first part that can't be parsed and everything after it are replaced.
+// Appends the template of a string to `out`. In SQL, a literal or comment without an end extends to the end of the
+// string.
 //   kUrl    /user/17/page0587.html?q=x&p=2  ->  /user/{id}/page{n}.html?q={}&p={}
 //   kSql    SELECT a FROM t WHERE id IN (1, 2) -- x  ->  SELECT a FROM t WHERE id IN (?)
 //   kKey    user:17:profile  ->  user:{id}:profile
@@ -44,7 +45,7 @@ class TextShaper {
   // Returns null if no shape applies to this parser's fields. `schema` is not needed afterwards.
   static std::unique_ptr<TextShaper> make(const Schema& schema, std::span<const FieldShape> shapes, HashKey key);
 
-  // Returns the values with the strings in the form that the query wants, valid until the next call.
+  // Returns the values with their strings in the forms that the query wants, valid until the next call.
   std::span<const Value> shape(std::span<const Value> values);
 
  private:

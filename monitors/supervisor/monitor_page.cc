@@ -34,7 +34,7 @@ void settle_lane(LanePage* lane) {
   account.received = std::max(account.received, explained);
 }
 
-// Settles the taps' packets. Must come last, since earlier steps need burst_left.
+// Settles each tap's packets and resets burst_left, so it must be called after settle_lane().
 void settle_taps(LanePage* lane) {
   for (size_t i = 0; i < kMaxTaps; ++i) {
     TapAccounting& tap = lane->taps[i];

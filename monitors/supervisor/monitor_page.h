@@ -3,10 +3,10 @@
 //   supervisor ──fork──▶ worker 1 ✗   worker 2 ✗   worker 3 …
 //        └───────────── one page, mapped by all ─────────────┘
 //
-// A worker writes to the page as it runs (plain and relaxed stores, each location by one thread). The supervisor reads
-// call marks while the worker is alive, and everything else only once it is dead: settle_after_exit() turns the
-// worker's unfinished work into losses, so that the next worker begins with balanced accounts. Slots that are never
-// used cost no memory.
+// A worker writes to the page as it runs (plain and relaxed stores, each location by one thread). While the worker is
+// alive, the supervisor reads only the phase, thread IDs, call marks and numbers of received packets. Once it is dead,
+// settle_after_exit() turns its unfinished work into losses, so that the next worker begins with balanced accounts.
+// Slots that are never used cost no memory.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ struct LanePage {
   // The bits of queries that have ended in this lane and have no data left there.
   uint64_t done = 0;
   LaneAccounting accounting;
-  // By tap: the accounting, and the number of packets of the last burst that were not processed.
+  // By tap: the accounting, and the number of packets of the current burst that have not been processed.
   std::array<TapAccounting, kMaxTaps> taps;
   std::array<uint64_t, kMaxTaps> burst_left;
 
@@ -58,7 +58,8 @@ struct UnitPage {
 struct PluginPage {
   uint32_t strikes = 0;
   bool left_out = false;
-  // The schemas of the unit's parsers, one per line (schema_text.h), set once a schema has been loaded.
+  // The size of `schemas`: the schemas of the plug-in's parsers, one per line (schema_text.h). 0 until it has been
+  // loaded.
   uint32_t schema_bytes = 0;
   std::array<char, 65536> schemas;
 
@@ -67,7 +68,7 @@ struct PluginPage {
 };
 
 // The serialized plan of the query in a slot. A worker updates it when queries are added or removed, and the next
-// worker starts from it instead of from the first worker's plan.
+// worker reads it instead of the plan files.
 struct PlanPage {
   uint32_t bytes = 0;  // 0: no query, or a query without a plan
   std::array<char, 262144> data;
@@ -88,7 +89,7 @@ struct MonitorPage {
   std::atomic<uint32_t> culprit{0};
   // The monotonic time at which the last worker was found dead.
   int64_t died_at_ns = 0;
-  // Packets that arrived while no worker was capturing; the first lane counts them.
+  // Packets that arrived while no worker was capturing; the first lane counts them as lost.
   std::atomic<uint64_t> missed{0};
   // The start of LIMIT durations; INT64_MIN: not set yet.
   int64_t clock_start_ns = INT64_MIN;

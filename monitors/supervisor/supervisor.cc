@@ -149,15 +149,15 @@ void Supervisor::forward_stop() {
   kill(worker_, SIGTERM);
 }
 
-// Runs once a new worker captures: compares the interfaces' arrivals with the packets that all workers have seen. Uses
-// the minimum of several samples, since packets may be in flight in the others.
+// Compares the interfaces' arrivals with the packets that all workers have seen, once the current worker is capturing.
+// Uses the minimum of several samples, since the others may include packets in flight.
 void Supervisor::count_missed() {
   if (looks_left_ == 0 || !arrivals_.open() || page_->phase.load() != MonitorPage::Phase::kRunning) return;
   uint64_t seen = 0;
   for (const LanePage& lane : page_->lanes) seen += lane.accounting.received;
   const uint64_t arrived = arrivals_.read();
   unseen_ = std::min(unseen_, arrived - std::min(arrived, seen));
-  // This is stored with every sample, since the first worker may crash before its last sample.
+  // Every sample is stored, since the first worker may crash before the last one.
   if (!page_->restarted()) unseen_at_start_ = unseen_;
   if (--looks_left_ > 0) return;
   page_->missed.store(unseen_ - std::min(unseen_, unseen_at_start_));
@@ -189,8 +189,8 @@ void Supervisor::blame(const WorkerExit& death) {
                      (plugin.left_out ? left_out : ""));
 }
 
-// Pauses before a restart, except after a crash in a plug-in: a plug-in is disabled after two crashes, so only deaths
-// for an unknown reason can recur often.
+// Pauses before a restart, or fails after too many deaths outside plug-ins. A death in a plug-in causes no pause: the
+// second one disables the plug-in, so such deaths can't recur often.
 Status Supervisor::pause() {
   if (last_death_.plugin != 0) return {};
   while (!deaths_.empty() && page_->died_at_ns - deaths_.front() > kMinuteNs) deaths_.pop_front();

@@ -1,9 +1,9 @@
 // Runs the monitor in a child process and restarts it when a plug-in crashes it.
 //
-// The supervisor's only state is the page. It never loads DPDK, Kafka or a plug-in, so no plug-in can harm it. A worker
-// that dies in a plug-in, or does not return from it within the watchdog's time, is replaced at once; the plug-in is
-// disabled when this happens for the second time. A worker that dies elsewhere is also replaced, but after increasing
-// pauses, and only a limited number of times. Single-threaded.
+// The supervisor shares only the page with workers, and never loads DPDK, Kafka or a plug-in, so no plug-in can crash
+// it. A worker that dies in a plug-in, or does not return from it within the watchdog's timeout, is replaced at once;
+// the plug-in is disabled when this happens for the second time. A worker that dies elsewhere is also replaced, but
+// after increasing pauses, and only a limited number of times per minute. Single-threaded.
 #pragma once
 
 #include <atomic>
@@ -34,11 +34,11 @@ struct SupervisorOptions {
 
 class Supervisor {
  public:
-  // All arguments must outlive the supervisor.
+  // `reporter` and `stop` must outlive the supervisor.
   Supervisor(SupervisorOptions options, Reporter* reporter, const std::atomic<bool>* stop);
 
-  // Runs `work` in forked processes until it returns in one of them, which the page's phase shows; `work` returns the
-  // exit code. Fails if no further worker can be started. REQUIRES: this process has only one thread.
+  // Runs `work` in one forked process after another until it returns, and sets *exit_code to the value that it returns.
+  // Fails if no worker can be started, or after too many deaths. REQUIRES: this process has only one thread.
   Status run(const std::function<int(MonitorPage*)>& work, int* exit_code);
 
  private:
@@ -49,7 +49,7 @@ class Supervisor {
   };
 
   Status start_worker(const std::function<int(MonitorPage*)>& work);
-  // Waits until the worker is dead. Kills the worker if it hangs.
+  // Waits until the worker is dead. Kills it if it hangs in a plug-in.
   WorkerExit await();
   void forward_stop();
   void blame(const WorkerExit& death);

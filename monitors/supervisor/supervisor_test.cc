@@ -17,7 +17,7 @@ constexpr int64_t kWatchdogNs = 150'000'000;
 std::atomic<bool> stop{false};
 volatile sig_atomic_t worker_signals = 0;
 
-// The outcome of supervising some work.
+// The result of a supervised run, and the warnings that it reported.
 struct Outcome {
   Status status;
   int exit_code = -1;
@@ -54,7 +54,7 @@ void be_lane(MonitorPage* page) {
   page->phase.store(MonitorPage::Phase::kRunning);
 }
 
-// Runs `body` in the second plug-in until that plug-in is disabled.
+// Runs `body` in the second plug-in until that plug-in is disabled; the exit code is 0 if this took two workers.
 Outcome supervise_within(const std::function<void()>& body) {
   return supervise([&](MonitorPage* page) {
     be_lane(page);
@@ -101,7 +101,7 @@ TEST(Supervisor, APluginThatHangsTwiceIsDisabled) {
   }
 }
 
-// Many calls that together last longer than the watchdog's time, and long waits elsewhere, do not count as hanging.
+// Many calls that together exceed the watchdog's timeout, and long waits outside of plug-ins, do not count as hanging.
 TEST(Supervisor, SlowIsNotHanging) {
   const Outcome outcome = supervise([](MonitorPage* page) {
     be_lane(page);

@@ -15,15 +15,16 @@ struct ThreadState {
 };
 ThreadState read_thread_state(int process, int thread);
 
-// Detects a call that does not return. A thread that a signal or a debugger has stopped may take unlimited time; a
-// runnable thread that gets no CPU does not count as hanging either.
+// Detects a call to a plug-in that does not return. A thread that a signal or a debugger has stopped may take unlimited
+// time; a runnable thread that gets no CPU does not count as hanging either.
 class Watchdog {
  public:
   explicit Watchdog(int64_t timeout_ns) : timeout_ns_(timeout_ns) {}
 
   // Starts over for a new worker.
   void reset() { lanes_ = {}; }
-  // Checks whether a lane hangs in a plug-in. Returns 1 + the plug-in's index, or 0. Must be called often.
+  // Checks whether a lane hangs in a plug-in. Returns 1 + the plug-in's index, or 0. Must be called several times per
+  // timeout, which starts when a call is first seen.
   uint32_t look(const MonitorPage& page, int process, int64_t now_ns);
 
  private:

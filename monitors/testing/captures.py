@@ -5,7 +5,7 @@ import shutil
 import struct
 import subprocess
 
-# Longer than --duplicates drop remembers a packet.
+# Longer than `--duplicates drop` remembers packets.
 LONGEST_WAIT_NS = 400_000_000
 
 
@@ -26,7 +26,8 @@ def read_pcap(capture):
 
 
 def through_queue(arrivals, ns_per_byte):
-    """Returns the departures from a first-in, first-out queue that drops packets whose wait would be too long."""
+    """Returns the departures from a FIFO queue that drops packets that would leave later than LONGEST_WAIT_NS after they
+    arrived."""
     free_ns, departures = 0, []
     for time_ns, frame in arrivals:
         leaves_ns = max(free_ns, time_ns) + int(len(frame) * ns_per_byte)
@@ -52,7 +53,7 @@ def block(kind, body):
 
 
 def pcapng(taps):
-    """Returns a pcapng section whose interfaces are the taps, by name, with the packets in time order."""
+    """Returns a pcapng section with an interface for each tap, given as {name: packets}. Packets are in time order."""
     out = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
     for name in taps:
         option = name.encode() + bytes(-len(name) % 4)
@@ -82,7 +83,7 @@ def packet_count(path):
 
 
 def tcp_totals(path):
-    """Returns the TCP packets and bytes by interface name, as tshark dissects them."""
+    """Returns the numbers of TCP packets and bytes by interface name, according to tshark."""
     out = subprocess.run(["tshark", "-r", path, "-Y", "tcp", "-T", "fields", "-e", "frame.interface_name", "-e", "frame.len"],
                          check=True, capture_output=True, text=True).stdout
     totals = collections.defaultdict(lambda: [0, 0])

@@ -9,7 +9,7 @@ _given = set()
 
 
 def free_port():
-    """Returns a port on which nothing listens, and never the same port twice. Raises OSError if all are taken."""
+    """Returns a port on which nothing listens. Never returns the same port twice. Raises OSError if all are taken."""
     untried = sorted(set(range(FIRST, BEYOND)) - _given)
     for port in random.sample(untried, len(untried)):
         with socket.socket() as probe:

@@ -46,7 +46,7 @@ class Broker:
                 "log.dirs": os.path.join(folder, "kafka"), "auto.create.topics.enable": "false",
                 "num.network.threads": 1, "num.io.threads": 2, "message.max.bytes": 4 << 20,
                 "offsets.topic.num.partitions": 1, "offsets.topic.replication.factor": 1,
-                # A stopped process must not be mistaken for a dead one.
+                # A broker that a test has paused must not be mistaken for a dead one.
                 "broker.session.timeout.ms": 600000}
 
     def java(self, *arguments):
@@ -60,7 +60,7 @@ class Broker:
 
     def await_ready(self):
         """Returns when the port answers. If another process has taken a port since it was chosen, starts the broker
-        with other ports. Raises AssertionError, with the end of the log, if the broker does not start."""
+        on other ports. Raises AssertionError, with the end of the log, if the broker does not start."""
         deadline, starts = time.monotonic() + DEADLINE_S, 1
         while time.monotonic() < deadline:
             status = self.process.poll()
@@ -97,8 +97,8 @@ class Broker:
 
 
 class AuthorizingBroker(Broker):
-    """A broker that also has a listener that requires a login (PLAIN), and an authorizer that lets `writer` do anything
-    and other users nothing."""
+    """A broker with a second listener, which requires a login (PLAIN). An authorizer lets `writer`, and clients of the
+    first listener, do anything and other users nothing."""
 
     PASSWORDS = {"writer": "a-password", "stranger": "another"}
 

@@ -27,8 +27,8 @@ def pcap(packets, link_type=1):
 
 
 def make_tls(folder):
-    """Creates a certificate for 127.0.0.1, its key and a token. Returns a program's flags, and the TLS context and
-    header with which to scrape it."""
+    """Creates a certificate for 127.0.0.1, its key and a token. Returns flags with which a program serves metrics, and
+    a TLS context and headers with which to scrape them."""
     own, key, token = (os.path.join(folder, name) for name in ("own.pem", "own.key", "token"))
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
                     "/CN=own", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", own], check=True, capture_output=True)
@@ -58,7 +58,7 @@ class Monitor:
                 stream.close()
 
     def _take(self, timeout_s):
-        """Reads available output. Returns False at the end."""
+        """Reads status events, waiting up to timeout_s for the first. Returns False at the end of the stream."""
         if not select.select([self.process.stderr], [], [], timeout_s)[0]:
             return True
         data = os.read(self.process.stderr.fileno(), 65536)

@@ -61,8 +61,8 @@ def create_topic(brokers, topic, partitions=1):
 
 
 def differences(query, rows):
-    """Returns the differences between a monitor's accounting of a query and the query's topic; empty if there are
-    none."""
+    """Returns the differences between a monitor's accounting of a query and `rows`, the audit of the query's topic.
+    Empty if there are none."""
     dropped = {reason: count for unit in query["dropped"].values() for reason, count in unit.items()}
     expected = {"rows": query["tuples_out"], "tuples_in": query["tuples_in"], "packets_in": query["packets_in"],
                 "packets_out": query["packets_out"], "bytes_in": query["bytes_in"], "dropped": dropped, "gaps": 0,

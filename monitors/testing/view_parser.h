@@ -1,4 +1,4 @@
-// A parser for tests that asks for every view of a packet, and for fragments.
+// A parser for tests that requests every view of a packet, and fragments.
 #pragma once
 
 #include <memory>

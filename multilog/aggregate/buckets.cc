@@ -56,7 +56,7 @@ void Buckets::change(uint32_t slot, uint64_t bucket, RowPointers rows, uint64_t 
   set(slot, kSequence, sequence + 2);
 }
 
-// Moves the slot's contents into the evicted state, and zeroes the slot.
+// Merges the slot's state into the evicted state, and zeroes it.
 void Buckets::evict(uint32_t slot, uint64_t version) {
   const uint64_t evicted = word(slots_, kSequence), sequence = word(slot, kSequence);
   set(slots_, kSequence, evicted + 1);
@@ -86,7 +86,7 @@ bool Buckets::take_touched(uint64_t* low, uint64_t* high) {
   const uint64_t above = touched_high_.exchange(0, std::memory_order_acquire);
   const uint64_t touched_low = touched_low_.exchange(~uint64_t{0}, std::memory_order_acquire);
   if (above == 0 && touched_low == ~uint64_t{0}) return false;
-  // One of the two values was read before the writer wrote it, so only the other one is valid.
+  // If the writer had set only one of the two values by now, that one stands for both.
   *high = above == 0 ? touched_low : above - 1;
   *low = std::min(touched_low, *high);
   return true;

@@ -8,11 +8,11 @@
 // rows folded in, and makes `sequence` even, all before it publishes that position as its tail. A reader of the tail T
 // copies a slot between two reads of the same, even sequence, and may use the copy only if version <= T: the copy then
 // contains exactly the rows before T. If version > T, the slot is ahead of the reader, which folds the bucket's rows
-// from the log instead (MultiLogImpl::fold). So no reader waits for a writer, even one that has stopped in the middle
-// of a change. Every word is stored with release and loaded with acquire: a reader that has seen a changed word also
-// sees the odd sequence.
+// from the log instead (MultiLogImpl::fold). So no reader waits for a writer, even one that has stopped in the
+// middle of a change. Every word is stored with release and loaded with acquire: a reader that has seen a changed word
+// also sees the odd sequence.
 //
-// Only the one writer may call fold(); any thread may call the other functions.
+// Only the one writer may call fold(), and only the trigger thread take_touched(); any thread may call the others.
 #pragma once
 
 #include <atomic>
@@ -38,9 +38,11 @@ class Buckets {
     bool used = false;  // false if the slot is empty
     std::vector<uint64_t> state;
   };
-  // Returns false if, at each of a few attempts, the writer was changing the slot. Slot slots() is the evicted state.
+  // Copies a slot. Returns false if the writer was changing it at each of a few attempts. Slot slots() is the evicted
+  // state.
   bool read(uint32_t slot, Copy* copy) const;
-  // Returns the version without the state. While the slot is being changed, this is the next version.
+  // Returns the slot's version without copying its state. While the slot is being changed, this may be the next
+  // version.
   uint64_t version(uint32_t slot) const { return word(slot, kVersion); }
 
   uint32_t slots() const { return slots_; }
@@ -52,8 +54,8 @@ class Buckets {
   uint64_t late_rows() const { return late_rows_.load(std::memory_order_relaxed); }
   size_t bytes() const { return words_.size() * 8; }
 
-  // Takes the range of buckets touched since the last call. Returns false if there are none. Must be called only by the
-  // thread that evaluates triggers.
+  // Sets the lowest and highest bucket touched since the last call. Returns false if there are none. Must be called
+  // only by the thread that evaluates triggers.
   bool take_touched(uint64_t* low, uint64_t* high);
 
  private:

@@ -20,7 +20,7 @@ void set_whole(Cells state, size_t i, __int128 value) {
 double get_real(Cells state, size_t i) { return std::bit_cast<double>(state.get(i)); }
 void set_real(Cells state, size_t i, double value) { state.set(i, std::bit_cast<uint64_t>(value)); }
 
-// A function of a single column. Rows without a number in this column are not counted.
+// A function of a single column. for_each_key() skips rows that have no value in this column, or NaN.
 class ColumnFunction : public AggregateFunction {
  public:
   ColumnFunction(const Schema& schema, const Column& column)
@@ -29,7 +29,7 @@ class ColumnFunction : public AggregateFunction {
  protected:
   template <typename Visit>
   void for_each_key(RowPointers rows, Visit&& visit) const {
-    // This is the common case, without branches in the loop.
+    // The common case needs no branches in the loop.
     if (column_.presence_bit < 0 && column_.bytes == 2 && !column_.is_signed() && column_.type == FieldType::kU16) {
       for (const uint8_t* row : rows) visit(uint64_t{load_as<uint16_t>(row + column_.offset)});
       return;
@@ -49,7 +49,7 @@ class ColumnFunction : public AggregateFunction {
   const uint32_t presence_offset_;
 
  private:
-  // Returns a value that replaces a key of several parts where only distinctness matters (DISTINCT).
+  // Returns a hash that replaces a key of several parts for DISTINCT, which only needs to tell keys apart.
   uint64_t hash_of_parts(const uint8_t* row) const {
     uint64_t hash = 0;
     for (uint32_t part = 0; part < column_.parts(); ++part) hash = sketch_hash(hash ^ key_of(column_.part(part), row));
@@ -151,8 +151,8 @@ class Extreme final : public ColumnFunction {
   const bool is_min_;
 };
 
-// The state is | count | mean | sum of squared distances from the mean |: Welford's sums, merged by Chan's rule. The
-// output is the population's standard deviation.
+// The state is | count | mean | sum of squared distances from the mean |, updated by Welford's algorithm and merged by
+// Chan's. The output is the population standard deviation.
 class StandardDeviation final : public ColumnFunction {
  public:
   using ColumnFunction::ColumnFunction;
@@ -249,7 +249,7 @@ class User final : public AggregateFunction {
   const UserFunction function_;
 };
 
-// Returns the column of "path[2]" or "path".
+// Returns the column of a field or of an element of a list: "path" or "path[2]".
 Result<Column> column_named(const std::string& text, const Schema& schema) {
   const size_t bracket = text.find('[');
   const Field* field = schema.find(text.substr(0, bracket));
