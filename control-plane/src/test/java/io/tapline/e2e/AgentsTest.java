@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Tests a server whose agents capture for queries: one agent on a link on which a client
- * continuously requests pages from a web server, and one on an idle link.
+ * continuously requests pages from a web server, and one on the loopback interface.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices
@@ -37,7 +37,7 @@ class AgentsTest {
   private String registry;
   private final List<Cli.Running> agents = new ArrayList<>();
 
-  /** The MultiLog node of the busy host. */
+  /** Address of the busy host's MultiLog node. */
   private String multilog;
 
   private Cli.Running node;
@@ -239,7 +239,7 @@ class AgentsTest {
     Cli.Running busy =
         agent("busy", link.networkInterface(), "--multilog", multilog, "--metrics", metrics);
     agent("idle", "lo");
-    // A node that an agent reports is known, and is queried.
+    // A MultiLog node that an agent reports is listed and queried.
     await("the node", () -> "up".equals(nodeOf("busy").path("state").asText()));
     assertThat(nodeOf("idle").isEmpty()).as("an agent without a MultiLog node").isTrue();
     assertThat(drill().expectSuccess().stdout().lines()).hasSize(1 + 5);

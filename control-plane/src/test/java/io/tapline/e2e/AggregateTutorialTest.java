@@ -16,8 +16,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Tests the tutorial "write a processor": its class compiles, its line registers the class
- * alongside the built-in aggregates, its commands print the page's output, and its results equal
- * the built-in aggregates' results.
+ * alongside the built-in aggregates, its commands print the page's output, and its results agree
+ * with those of group-max and group-min.
  */
 class AggregateTutorialTest {
   private static final String PAGE = "write-a-processor.md";

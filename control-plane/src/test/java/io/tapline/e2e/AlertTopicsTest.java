@@ -33,8 +33,8 @@ class AlertTopicsTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   /**
-   * Maximum time that a server may take to stop. By default, a Kafka producer waits for a minute or
-   * more.
+   * Maximum time that a server may take to stop. By default, a Kafka producer waits for a missing
+   * topic for a minute or more.
    */
   private static final Duration STOP = Duration.ofSeconds(25);
 

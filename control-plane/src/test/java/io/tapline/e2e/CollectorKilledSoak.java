@@ -30,7 +30,7 @@ class CollectorKilledSoak {
       "PARSE flow_rate(link=50000000, mirror=100000000, vantage=all) FROM * TO * LIMIT 600s SAMPLE *"
           + " PROCESS (group-max: by=bits_per_second, group=dst_port, w=1s)";
 
-  /** Minimum measured share of a flow of 8 Mb/s, which takes 16 % of a link of 50 Mb/s. */
+  /** Minimum measured share of a link; the flow of 8 Mb/s uses 16 % of a link of 50 Mb/s. */
   private static final double MIN_SHARE = 0.1;
 
   private static final double MIN_RATE = 5e6;
@@ -70,7 +70,7 @@ class CollectorKilledSoak {
     return id;
   }
 
-  /** Waits for results of windows that begin from now on, and prints how long it took. */
+  /** Waits for results of windows that begin after this call, and prints how long it took. */
   private void awaitNewResults(String since, String loads, String rates) throws Exception {
     long startNs = System.nanoTime();
     long nowNs = TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis());

@@ -15,7 +15,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * Tests link loads from marked copies. Skipped, with the reason, on hosts that can't run a testbed.
+ * Tests link loads computed from marked copies. Skipped, with the reason, on hosts that can't run a
+ * testbed.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices

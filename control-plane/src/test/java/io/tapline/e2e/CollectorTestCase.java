@@ -25,20 +25,21 @@ abstract class CollectorTestCase {
   static final int MIRROR_MBIT = 10;
   static final double LINK = 50e6;
 
-  /** Length of a run; `make soak` measures for ten minutes. */
+  /** Length of a run in seconds; `make soak` measures for ten minutes. */
   static final int SECONDS =
       Integer.parseInt(System.getenv().getOrDefault("TAPLINE_LINK_SECONDS", "20"));
 
   static final long FLOW_BYTES_PER_SECOND = 1_000_000;
 
   /**
-   * Minimum traffic of ports whose loads are compared; others carry only ARP and the controller's
-   * packets.
+   * Minimum number of bytes sent by a port whose loads are compared; other ports carry only ARP and
+   * the controller's packets.
    */
   static final double MIN_BYTES = 500_000;
 
   /**
-   * Maximum median delay of copies. A full queue takes 6.4 ms; the rest allows for a busy machine.
+   * Maximum median delay of copies. A full queue delays a copy by 6.4 ms; the rest allows for a
+   * busy machine.
    */
   static final double MAX_DELAY_MS = 25;
 

@@ -15,9 +15,9 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /**
- * Compares connection times with a client's log, for 250 connections that close, are reset,
- * half-closed, stalled, refused or never answered, and for HTTP connections that carried one or
- * many requests.
+ * Compares connection times with a client's log of 250 connections, which were closed, reset,
+ * half-closed, stalled, refused or never answered. Compares the results of queries with the
+ * parsers' tuples, also for HTTP connections that carried one or many requests.
  */
 class ConnectionTimeTest {
   private static final double NS_PER_SECOND = 1e9;

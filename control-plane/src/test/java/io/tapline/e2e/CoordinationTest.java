@@ -90,8 +90,8 @@ class CoordinationTest {
   }
 
   /**
-   * Kills the agent and waits until its monitor has sent its remaining data and ended. Until then,
-   * two monitors would capture on the link.
+   * Kills the agent and waits until its monitor has sent its remaining data and ended. If another
+   * agent started earlier, two monitors would capture on the link.
    */
   private static void kill(Cli.Running agent) throws Exception {
     List<ProcessHandle> monitor = agent.process().descendants().toList();
@@ -195,10 +195,7 @@ class CoordinationTest {
     Fabric.await("its record is gone", () -> shared.records().isEmpty());
   }
 
-  /**
-   * Upgrades the control planes before the agent, since an agent does not work with an older
-   * control plane.
-   */
+  /** Upgrades the control planes, then the agent. */
   @Test
   void aQueryOutlivesAnUpgrade() throws Exception {
     String previousEnvironment = System.getenv("TAPLINE_BEFORE");

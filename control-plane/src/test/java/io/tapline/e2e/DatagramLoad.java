@@ -8,8 +8,8 @@ import java.util.Map;
 
 /**
  * A client in the testbed that sends datagrams at one rate and then at a lower one, and counts
- * them. Each datagram within a second belongs to a separate flow, so it causes one tuple. Ports are
- * chosen by Zipf's law.
+ * them. Each datagram within a second belongs to a separate flow, so it causes one tuple.
+ * Destination ports follow Zipf's law.
  */
 final class DatagramLoad {
   private static final String SCRIPT =
@@ -41,6 +41,7 @@ final class DatagramLoad {
   /**
    * The datagrams that were sent.
    *
+   * @param fellNs time at which the rate fell
    * @param bySecond number of datagrams per port, by second since the epoch
    */
   record SentDatagrams(long beganNs, long fellNs, Map<Long, Map<Integer, Long>> bySecond) {

@@ -16,15 +16,16 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Tests the diagnosis of a burst that fills a queue between two interface taps, while the queue's
- * query is running.
+ * query is running and after it has ended.
  */
 @MakesNetworkDevices
 class DiagnoseQueueTest {
   private static final long TIMEOUT_MS = 60_000;
 
-  /** Block type of a packet in a pcapng file, and the offset of the frame in the block. */
+  /** Type of the block of a packet in a pcapng file. */
   private static final int ENHANCED_PACKET = 6;
 
+  /** Offset of the frame in such a block. */
   private static final int FRAME = 28;
 
   /** Offset of the source port in an untagged frame whose IP header has no options. */
@@ -153,7 +154,7 @@ class DiagnoseQueueTest {
         .start();
   }
 
-  /** Returns the number of packets by source port in the saved file of the burst's packets. */
+  /** Saves the burst's packets in a file; returns their number by source port. */
   private Map<Integer, Long> packets(Server server) throws Exception {
     Path file = folder.resolve("burst.pcapng");
     Cli.run("diagnose", "queue", "s1:2", "--pcapng", file.toString(), "--server", server.url())

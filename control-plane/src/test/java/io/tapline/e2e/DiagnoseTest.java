@@ -47,8 +47,7 @@ class DiagnoseTest {
       assertThat(diagnose("path").exitCode()).as("without a rule").isEqualTo(2);
       assertThat(diagnose("outcast", "h0").exitCode()).as("no address").isEqualTo(1);
     }
-    // In another network, the first host still exists, the second one is gone, and tracking
-    // restarts.
+    // The next network also has the first node, but not the second one. Tracking restarts.
     try (TracedNodes nodes = new TracedNodes(folder, "outcast-small")) {
       nodes.awaitWatch(track());
       nodes.play();

@@ -34,7 +34,7 @@ class DrillTest {
     }
   }
 
-  /** Waits until the server answers and both nodes have read the whole capture. */
+  /** Waits until the server answers and both nodes have stored all packets that they have read. */
   private static void awaitNodes(Map<String, String> environment, List<Cli.Running> started)
       throws Exception {
     long end = System.nanoTime() + SECONDS * 1_000_000_000L;

@@ -205,7 +205,7 @@ class EventsTest {
     void send(String address) throws Exception;
   }
 
-  /** Returns all events of a query, which is stopped once some have arrived. */
+  /** Returns all events of a query, which is stopped once {@code count} of them have arrived. */
   private static List<JsonNode> events(
       Server server, String id, WebLink link, Traffic traffic, int count) throws Exception {
     List<JsonNode> events = Collections.synchronizedList(new ArrayList<>());

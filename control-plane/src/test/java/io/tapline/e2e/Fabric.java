@@ -176,8 +176,8 @@ final class Fabric implements AutoCloseable {
 
   /**
    * Connects a host's mirror0 to another switch as well, at a port with this number. mirror0
-   * becomes a bridge of both cables that does not forward between them. The inventory lists the
-   * port.
+   * becomes a bridge of both cables that does not forward between them. The caller must add the
+   * port to the inventory.
    */
   void connectMonitor(String host, String switchName, int port) throws IOException {
     String bridge =

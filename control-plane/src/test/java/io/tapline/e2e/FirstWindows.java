@@ -15,8 +15,8 @@ import java.util.function.Predicate;
 
 /**
  * Compares a query for a web server's packets with the headers that a MultiLog node stores on the
- * server's host. The query is started, disturbed and stopped while a client sends requests: for
- * each second that is not marked partial, the query's result must have as many packets as the host.
+ * server's host. The query is started, disturbed and stopped while a client sends requests. For
+ * each second that is not marked partial, the query must count as many packets as the host stored.
  *
  * <p>A packet has two timestamps: the host's, and that of the monitor that gets the copy. So the
  * client pauses around the end of each second, and seconds with a packet in the pause are not
@@ -25,7 +25,7 @@ import java.util.function.Predicate;
 final class FirstWindows implements AutoCloseable {
   private static final String SERVER = "h-0-0-0";
 
-  /** The agents' hosts: the server's own and another one at the same switch. */
+  /** The agents' hosts: the web server's host and another one at the same switch. */
   private static final Set<String> WATCHERS = Set.of(SERVER, "h-0-0-1");
 
   private static final String ADDRESS = "10.0.0.2";
@@ -35,7 +35,7 @@ final class FirstWindows implements AutoCloseable {
   private static final long SECOND_NS = 1_000_000_000L;
   private static final long REST_NS = 100_000_000L;
 
-  /** Number of seconds that are compared after each start, and after each disturbance. */
+  /** Minimum number of seconds to compare after each start, and after each disturbance. */
   private static final int ENOUGH = 2;
 
   private static final String CLIENT =
@@ -55,7 +55,7 @@ final class FirstWindows implements AutoCloseable {
   private final List<AutoCloseable> open = new ArrayList<>();
   private final MirroredNetwork network;
 
-  /** Time at which the query's monitor was killed; Long.MAX_VALUE if it was not killed. */
+  /** Time of the latest disturbance; Long.MAX_VALUE if there was none since the query's start. */
   private long disturbedNs;
 
   /** Faults that the test causes for a query's monitor. */
@@ -184,8 +184,8 @@ final class FirstWindows implements AutoCloseable {
   }
 
   /**
-   * Fails at the first second whose number of packets differs from the host's, unless it is marked
-   * partial.
+   * Compares the complete seconds so far with the host's headers. Fails at the first second whose
+   * number of packets differs.
    */
   private Outcome compare(String query, long fromNs) throws Exception {
     NavigableMap<Long, JsonNode> windows = new TreeMap<>();
@@ -220,8 +220,9 @@ final class FirstWindows implements AutoCloseable {
   }
 
   /**
-   * Returns true if a second is complete. A second without a row is complete, unless no packet was
-   * seen since the disturbance.
+   * Returns true if a second is complete. A second without a row is complete if it ended more than
+   * a second before the disturbance, or if a row between the disturbance and this second shows that
+   * the query was running again.
    */
   private boolean isComplete(NavigableMap<Long, JsonNode> windows, long second) {
     JsonNode row = windows.get(second);

@@ -23,9 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Jedis;
 
-/**
- * Tests a query whose Redis server, which has users, restarts without data while the query runs.
- */
+/** Tests a running query whose Redis server, which has ACL users, restarts without its data. */
 class RedisRestartTest {
   private static final String QUERY =
       "PARSE http_get FROM * TO * LIMIT 90s SAMPLE * PROCESS (group-count: group=method, w=1s)";

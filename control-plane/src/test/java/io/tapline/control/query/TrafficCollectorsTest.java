@@ -100,8 +100,8 @@ class TrafficCollectorsTest {
   }
 
   /**
-   * Tests a host outside the network that dies, which must not affect queries placed in the
-   * network.
+   * Tests that traffic is copied until its query is released, even if its collector, a host outside
+   * the network, dies.
    */
   @Test
   void trafficIsCopiedUntilItsQueryIsReleased() {

@@ -85,7 +85,7 @@ class AssignmentsTest extends LiveRegistry {
     assertThat(events.words).isEmpty();
   }
 
-  /** Tests an agent that reconnects, since it may have missed the switches' confirmation. */
+  /** Tests an agent that reconnects, as it may not know yet that switches copy its packets. */
   @Test
   void reportsCopyingForTheAssignedEpochAndAfterReconnecting() throws Exception {
     Peer first = peer("h1", 1);

@@ -18,7 +18,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** A simulated agent. It answers probes, unless disabled, and records all other commands. */
+/** A simulated agent. It answers probes, unless it is muted, and records all other commands. */
 final class Peer implements StreamObserver<AgentCommand> {
   final BlockingQueue<AgentCommand> commands = new LinkedBlockingQueue<>();
   final BlockingQueue<Status> end = new LinkedBlockingQueue<>();

@@ -138,8 +138,8 @@ class AuditTest {
   }
 
   /**
-   * Tests that reads are not logged. Lines are written in the order of requests, so a line about
-   * the earlier read would have arrived.
+   * Tests that reads are logged only at level DEBUG. Lines are written in the order of requests, so
+   * a line about the first read would arrive before the line about the DELETE.
    */
   @Test
   void readsAreLoggedOnlyOnRequest() throws Exception {

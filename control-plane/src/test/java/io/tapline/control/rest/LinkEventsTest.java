@@ -58,8 +58,8 @@ class LinkEventsTest {
     add("ops-1", "link_load");
     log("ops-1", 1, event(0, 10, "leaf1", "2", FLOWS), event(0, 30, "leaf1", "10", ""));
     log("ops-1", 2, event(0, 20, "leaf2", "1", "[[\"10.0.3.7:7-10.0.3.8:9/tcp\",5,4,6]]"));
-    // These events do not count: one from another processor, one without a tuple, one from a tap
-    // without a switch, and one from another parser.
+    // Only the second of these events counts, although it has no tuple. The others are from another
+    // processor, a tap without a switch, and another parser.
     log(
         "ops-1",
         3,
@@ -82,8 +82,8 @@ class LinkEventsTest {
   }
 
   /**
-   * Writes a query with two processors, both triggers: the first one of the given parser, the
-   * second one of http_get.
+   * Writes a query with two triggers: the first evaluates the given parser's tuples, the second
+   * those of http_get.
    */
   private static void add(String id, String parser) {
     stored.add(id, "running");

@@ -87,8 +87,8 @@ class LiveTest {
         counted += row.path("value").asDouble();
       }
       assertThat(counted).isEqualTo(tuplesOfTheMonitorAlone());
-      // tshark counts the same number with tcp.port==80; the capture's other two of 364 packets use
-      // port 81.
+      // tshark counts the same number with tcp.port==80; the other two of the capture's 364 packets
+      // use port 81.
       assertThat(results.path("completeness").path("packets_in").asLong()).isEqualTo(362);
     }
   }

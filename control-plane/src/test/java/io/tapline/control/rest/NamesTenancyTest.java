@@ -21,8 +21,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Tests how much a team's own queries reveal of other teams' hosts, addresses, topics and
- * receivers. Kafka is not running.
+ * Tests how much a team's requests reveal about other teams' hosts, addresses, topics and webhooks.
+ * Kafka is not running.
  */
 class NamesTenancyTest {
   private static final String INVENTORY =
@@ -126,7 +126,7 @@ class NamesTenancyTest {
     assertThat(response.body()).contains("10.0.2.0/24").doesNotContain("client-1");
   }
 
-  /** Tests that only network operators see the locations of monitors and switches. */
+  /** Tests that only admins see the locations of monitors and switches. */
   @Test
   void aPlanShowsTheNetworkToAuthorizedCallers() throws Exception {
     String text = query("FROM 10.0.3.7 TO web-1:80");

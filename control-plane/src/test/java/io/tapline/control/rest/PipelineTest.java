@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Tests queries on real Kafka, Flink and Redis servers, on a host where the monitor program is
- * missing: each query starts, and fails with this reason.
+ * missing: each query is accepted, then fails for this reason.
  */
 class PipelineTest {
   private static final String QUERIES = "/api/v1/queries";
@@ -90,8 +90,7 @@ class PipelineTest {
   void queriesBeyondTheMaximumAreRejectedWithARetryTime() throws Exception {
     HttpResponse<String> last = submit();
     String location = last.headers().firstValue("Location").orElseThrow();
-    // A query takes much longer to start than a request does, so the slots are used up after a few
-    // rounds.
+    // A query takes much longer to start than its request takes, so the slots are soon used up.
     for (int i = 0; i < 50 * EmbeddedOptions.FEW_QUERIES && last.statusCode() == 201; i++) {
       location = last.headers().firstValue("Location").orElseThrow();
       last = submit();

@@ -60,8 +60,8 @@ class QuotaTest {
   }
 
   /**
-   * Tests a limit of one request per second for a tenant, over all of its tokens. Other tenants
-   * must not be affected.
+   * Tests a limit of one request per second for a tenant, which all of its tokens share. Other
+   * tenants must not be affected.
    */
   @Test
   void tooManyRequestsAreRejectedWithARetryTime() throws Exception {

@@ -23,7 +23,7 @@ class ShutdownTest {
         socket.setSoTimeout(10_000);
         String query = StoredQueries.QUERY;
         send(socket, HEAD.formatted(query.length()) + query.substring(0, 10));
-        // The request for metrics is the second one.
+        // The metrics count two active requests, since the request for them is active, too.
         Await.until("the request is active", Duration.ofSeconds(5), () -> underWay(storedQueries));
         CompletableFuture<Void> closed = CompletableFuture.runAsync(storedQueries.server::close);
         Await.until("no server listens", Duration.ofSeconds(5), () -> !listening(port));

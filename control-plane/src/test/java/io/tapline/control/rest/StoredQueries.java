@@ -24,7 +24,7 @@ import redis.clients.jedis.StreamEntryID;
 
 /**
  * A REST server over a real Redis server, to which the test writes queries and windows in the
- * format of schema/redis.md. Nothing runs queries.
+ * format of schema/redis.md. No queries are run.
  */
 public final class StoredQueries implements AutoCloseable {
   static final String CATALOGUE =

@@ -25,7 +25,7 @@ class TrustedProxiesTest {
         "2001:db8:1::7 | [2001:db8:2::0:1]:80 | 2001:db8:2::1",
         "[2001:db8:1::7] | 2001:db8:2::1 | 2001:db8:2::1",
         "127.0.0.1 | 192.0.2.5 | 192.0.2.5",
-        // These requests were not sent by a proxy.
+        // These requests do not come from a trusted proxy.
         "10.2.0.7 | 192.0.2.5 | 10.2.0.7",
         "2001:db8:2::7 | 192.0.2.5 | 2001:db8:2::7",
         // Proxies do not write such headers.

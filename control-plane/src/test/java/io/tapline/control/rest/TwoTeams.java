@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * The tokens of two tenants: ops may do and see everything; web sees only the hosts of 10.0.2.0/24.
+ * The tokens of two tenants: ops may do and see everything; web sees only the hosts in 10.0.2.0/24.
  */
 final class TwoTeams {
   static final String ADMIN = Token.newSecret();
@@ -16,7 +16,7 @@ final class TwoTeams {
   private TwoTeams() {}
 
   /**
-   * Returns the options of a server that knows these tokens.
+   * Returns options for a server that accepts these tokens.
    *
    * @param role role of the team web
    */

@@ -25,8 +25,8 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests watches of two teams with the same addresses, on a real node: only the owner of a watch can
- * see it.
+ * Tests watches of two teams with the same addresses, on a real node: only its owner and admins can
+ * see a watch.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class WatchTenancyTest {
@@ -191,8 +191,8 @@ class WatchTenancyTest {
   }
 
   /**
-   * Tests that a watch is not revealed by its name, by the name of its output, or by the difference
-   * between two errors.
+   * Tests that filters can't use another team's watch, by its name or those of its outputs, and
+   * that the errors do not reveal that it exists.
    */
   @Test
   void noFilterComparesWithAnothersWatch() throws Exception {
@@ -316,7 +316,7 @@ class WatchTenancyTest {
     assertThat(send(OPS, "DELETE", path + addedId, "").statusCode()).isEqualTo(204);
   }
 
-  /** Tests alerts while the node may still raise more alerts for late windows. */
+  /** Tests lists of alerts that may still grow, since the node may raise more for late windows. */
   @Test
   void alertsAndTheirNumbersAreSeparateForEachOwner() throws Exception {
     for (String token : List.of(WEB, WEB_VIEWER, DB)) {

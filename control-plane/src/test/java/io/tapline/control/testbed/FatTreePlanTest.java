@@ -105,7 +105,7 @@ class FatTreePlanTest {
       assertThat(sw.ports().get(last - 1)).isEqualTo(sw.collectorPort());
       assertThat(map.monitorPorts().get(sw.id()))
           .containsEntry(Collector.NAME, MirrorPort.direct(last).withQueue(1));
-      // Copies identify ports by these numbers.
+      // Copies identify ports by their numbers.
       assertThat(inventory.ports().of(sw.id())).hasSize(4).allMatch(SwitchPorts.Port::isNumbered);
     }
     assertThat(inventory.ports().find("edge-2-1", "1").orElseThrow().neighbour())
@@ -131,7 +131,7 @@ class FatTreePlanTest {
     assertThat(commands).doesNotContain("qos=@rate");
   }
 
-  /** Tests the queues of mirror ports, which hold 300 µs of traffic or 8 kB, whichever is more. */
+  /** Tests the queues of mirror ports, which hold the given µs of traffic, but at least 8 kB. */
   @Test
   void queuesOfMirrorPortsAreShort() {
     assertThat(new Collector(10, 300).queuePackets()).isEqualTo(6);

@@ -18,9 +18,8 @@ public final class FreePort {
   private FreePort() {}
 
   /**
-   * Returns a free port. It is below the ports that the system assigns to connections and to
-   * servers that request any port, so no process takes it by chance before the caller listens on
-   * it.
+   * Returns a free port below the ephemeral ports, so that the system does not assign it to another
+   * process before the caller listens on it.
    */
   public static int any() throws IOException {
     for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {

@@ -12,7 +12,7 @@ import org.apache.flink.api.common.JobID;
 
 /** A Flink cluster that does not answer. */
 public final class NoFlink implements JobCluster {
-  /** Returns clusters that contain only this one. */
+  /** Returns job clusters that consist of only this one. */
   public static JobClusters alone() {
     return new JobClusters(List.of(new NoFlink()));
   }

@@ -6,7 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** A ZooKeeper server in a separate process that requires TLS and client certificates. */
+/** A ZooKeeper server that requires TLS and client certificates, in a separate process. */
 public final class SecureZooKeeper implements AutoCloseable {
   private final Path folder;
   private final int port = FreePort.any();

@@ -107,7 +107,7 @@ public final class TestRedis implements AutoCloseable {
     return RedisEndpoint.open("127.0.0.1", port);
   }
 
-  /** Returns the endpoint, with the control plane's login if there are users. */
+  /** Returns the endpoint with the control plane's login. REQUIRES: the server has users. */
   public RedisEndpoint control() {
     return endpoint().withLogin(new Login(RedisAcl.CONTROL, PASSWORD));
   }

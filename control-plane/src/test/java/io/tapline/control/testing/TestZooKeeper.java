@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import org.apache.zookeeper.server.ServerCnxnFactory;
 import org.apache.zookeeper.server.ZooKeeperServer;
 
-/** A ZooKeeper server in this process, whose sessions are short enough for a test. */
+/** A ZooKeeper server in this process, whose sessions can expire soon enough for a test. */
 public final class TestZooKeeper implements AutoCloseable {
   private static final int TICK_MS = 500;
 

@@ -147,7 +147,7 @@ class EventHubTest {
     }
     try (EventHub second = new EventHub(store)) {
       second.open("q-1", true);
-      // The first hub had not acknowledged these events.
+      // An agent that missed the first hub's acknowledgement resends these events.
       take(second, batch(2, 2));
       take(second, batch(3, 3));
       second.drain();
@@ -168,7 +168,7 @@ class EventHubTest {
       leading.drain();
       assertThat(acknowledged).hasValue(4);
       take(deposed, batch(2, 3));
-      // This exceeds the pause before the second attempt.
+      // This is longer than the deposed hub's pause before its second attempt.
       Thread.sleep(1500);
       assertThat(acknowledged).hasValue(4);
       assertThat(deposed.of("q-1").orElseThrow().last()).isEqualTo(1);

@@ -29,7 +29,8 @@ class EventNumbersTest {
 
   /**
    * Simulates monitors that number their events, lose some batches and die, and agents that resend
-   * events. Each event must be logged once, and the totals must reveal the missing ones.
+   * events. Each event that arrives must be logged once, and the totals must include the missing
+   * ones.
    */
   @Test
   void receivedAndMissingAddUpToSent() {
@@ -72,7 +73,7 @@ class EventNumbersTest {
       Map<String, Integer> positions = new HashMap<>();
       for (String monitor : turns) {
         int index = positions.merge(monitor, 1, Integer::sum) - 1;
-        // After a takeover, the agent resends all unacknowledged events.
+        // First resends some earlier batches, as an agent does after a takeover.
         for (int i = Math.max(0, index - random.nextInt(4)); i <= index; i++) {
           EventBatch batch = sent.get(monitor).get(i);
           Optional<EventNumbers.CutBatch> cut = numbers.take(batch);

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 class MirrorSamplingTest {
   private static final long SECOND_NS = 1_000_000_000L;
 
-  /** Number of sampling zeros that was last sent to the switches. */
+  /** The number of sampling zeros last sent to the switches. */
   private int reportedZeros;
 
   /** Maximum number of zeros that any switch may still use. */

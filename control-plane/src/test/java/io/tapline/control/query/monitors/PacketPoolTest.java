@@ -134,7 +134,8 @@ class PacketPoolTest {
     }
 
     /**
-     * Simulates a monitor's death; another monitor takes over the grant that the pool has recorded.
+     * Simulates a monitor's death: its successor counts the whole recorded grant as taken. Returns
+     * the number of packets that the dead monitor had actually taken.
      */
     long dies(long held) {
       long really = taken - spent;
@@ -148,10 +149,10 @@ class PacketPoolTest {
     }
   }
 
-  /** Mean number of iterations between two faults of each kind. */
+  /** Mean number of iterations between deaths, and of reports between new leaders; 0 for none. */
   private record Faults(int death, int lead) {}
 
-  /** A pool, its parts, and the record that is written before any message is sent. */
+  /** A pool, its parts, and the record of grants, which is updated before grants are sent. */
   private static final class Run {
     private final Random random;
     private final long limit;
@@ -168,7 +169,7 @@ class PacketPoolTest {
       lead();
     }
 
-    /** Simulates a new leader, which reads the record and asks all parts. */
+    /** Simulates a new leader, which reads the record and sends all parts their grants again. */
     private void lead() {
       version += 1_000_000;
       pool = new PacketPool(limit, noted, version);
@@ -179,8 +180,8 @@ class PacketPoolTest {
     }
 
     /**
-     * Records grants before it sends them. If the leader fails before sending, the grants are never
-     * sent.
+     * Records grants, then sends them. If {@code isGone}, the leader fails in between, and a new
+     * leader sends the recorded grants.
      */
     private void say(List<Grant> grants, boolean isGone) {
       if (!grants.isEmpty()) {

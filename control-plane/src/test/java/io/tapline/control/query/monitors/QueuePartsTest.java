@@ -40,8 +40,8 @@ class QueuePartsTest {
   }
 
   /**
-   * Tests a queue without taps: the first host's monitor rejects the query and names the missing
-   * taps.
+   * Tests that a queue without taps is assigned to the first host, whose monitor will reject the
+   * query and name the missing taps.
    */
   @Test
   void theFirstHostGetsAQueueWithoutTaps() {
@@ -50,7 +50,7 @@ class QueuePartsTest {
         .isEqualTo(Map.of("h1", List.of(queue("s9", "1")), "h2", List.of(queue("s1", "2"))));
   }
 
-  /** Tests the names of taps, since a monitor knows its taps only by their configured names. */
+  /** Tests that queues are named as in their host's taps, as its monitor knows only these names. */
   @Test
   void queuesHaveTheNamesOfTheirHostsTaps() {
     Map<String, List<String>> taps = Map.of("h1", List.of("S1:h2:arrivals", "S1:h2:departures"));

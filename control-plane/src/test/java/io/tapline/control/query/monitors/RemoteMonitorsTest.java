@@ -27,10 +27,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/**
- * Tests the parts of a query. The test simulates the hosts, and reports the outcomes of the
- * assigned parts.
- */
+/** Tests a query's parts on simulated hosts. The tests send these hosts' reports. */
 class RemoteMonitorsTest {
   private static final QueryAccounting DONE = QueryAccounting.getDefaultInstance();
   private static final Match MATCH = Match.getDefaultInstance();
@@ -224,7 +221,7 @@ class RemoteMonitorsTest {
     assertThat(monitors.end()).isCompleted();
   }
 
-  /** Tests a host that restarts: its part starts there again, and earlier reports are ignored. */
+  /** Tests a restarted host: its part starts again, and reports of the old epoch are ignored. */
   @Test
   void reportsOfAnOlderEpochAreIgnored() throws Exception {
     start(false);
@@ -277,7 +274,7 @@ class RemoteMonitorsTest {
     assertThat(hosts.orders).containsExactly("limit h3 0.5", "limit h2 0.5");
   }
 
-  /** Tests a queue, which must be measured by a single monitor that sees both of its sides. */
+  /** Tests that a lost host's queue moves as a whole: one monitor must see both of its sides. */
   @Test
   void theQueuesOfALostHostMoveTogether() throws Exception {
     Queue queue =
@@ -304,7 +301,8 @@ class RemoteMonitorsTest {
   }
 
   /**
-   * Tests that an assignment is not sent if it can't be recorded; the next loss reuses its epoch.
+   * Tests that an assignment that can't be recorded is not sent, and that the next one reuses its
+   * epoch.
    */
   @Test
   void assignmentsThatCantBeRecordedAreNotSent() throws Exception {
@@ -329,13 +327,13 @@ class RemoteMonitorsTest {
     network.settled.complete(null);
     assertThat(hosts.orders).containsOnly("end h1", "end h2");
     second.events().ended(DONE);
-    // A capture can't be restarted once it has ended.
+    // A part that is lost while its query stops can't be resumed.
     first.events().lost("restarted");
     assertThat(failure().kind()).isEqualTo(Kind.RESOURCES);
     assertThat(hosts.calls).isEmpty();
   }
 
-  /** Tests a part whose end may have been reported to the previous control plane. */
+  /** Tests lost parts whose ends may have been reported to the previous control plane. */
   @Test
   void stoppingEndsAMissingInheritedPart() throws Exception {
     start(true);

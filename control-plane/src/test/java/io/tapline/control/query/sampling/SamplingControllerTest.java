@@ -10,7 +10,7 @@ import java.util.function.IntToDoubleFunction;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests the controller with a simulated job (a queue with a limited rate, measured with noise) and
+ * Tests the controller with a noisy load, a simulated job (a queue drained at a limited rate) and
  * simulated monitors that apply a new rate a second late.
  */
 class SamplingControllerTest {

@@ -91,10 +91,10 @@ class SamplingWatchTest {
   }
 
   /**
-   * Tests ten batches of any size per second, read under a broker's quota. After the tenth second,
-   * the broker grants ten seconds' worth at once, then nothing until that is used up. While a
-   * backlog of full batches is read, the smaller batches behind it must not be assumed to be full,
-   * and a paused job must not be assumed to have stopped.
+   * Tests a broker's quota with ten batches of any size per second. After ten seconds without a
+   * quota, the broker serves up to ten seconds of the quota at once, then nothing until the mean
+   * rate is within the quota again. While a backlog of full batches is read, the smaller batches
+   * behind it must not be assumed to be full, and a paused job must not be assumed to have stopped.
    */
   @Test
   void aJobBehindAQuotaGetsItsShareWithABoundedLag() {

@@ -87,7 +87,7 @@ class TopicRightsTest {
     return settings;
   }
 
-  /** Returns client settings with a monitor's login, as librdkafka uses it. */
+  /** Returns client settings for a monitor's login, with PLAIN as in librdkafka's settings. */
   private Map<String, Object> monitor(String host) {
     Map<String, Object> settings = settings(Login.NONE);
     Login login = access.hostLogin(host);

@@ -212,9 +212,9 @@ class EventsTest {
   }
 
   /**
-   * Writes to the stream, and returns true if the server has detected that its client disconnected.
-   * Two writes are needed: the first makes the client's host reset the connection, and the second
-   * fails.
+   * Adds a window, which the server writes to all streams, and returns true if the server has
+   * detected that all clients disconnected. This takes two writes: the first makes the client's
+   * host reset the connection, and the second fails.
    */
   private boolean writtenToAndFewer() throws Exception {
     stored.window("q-1", ++windows, 0, 1);

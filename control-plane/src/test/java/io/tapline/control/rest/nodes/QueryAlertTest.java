@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Tests the conditions that find the headers behind rows of alerts. */
+/** Tests the conditions that select the headers behind a query's alerts. */
 class QueryAlertTest {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final String NETWORKS =

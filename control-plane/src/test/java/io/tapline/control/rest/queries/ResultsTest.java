@@ -41,7 +41,7 @@ class ResultsTest {
     return Rest.json(stored.rest.get("/api/v1/queries/" + id + "/results" + parameters));
   }
 
-  /** Returns each row as "end of its window in s/processor/rank". */
+  /** Returns each row as END/PROCESSOR/RANK, with the end of its window in seconds. */
   private static List<String> rows(JsonNode results) {
     List<String> rows = new ArrayList<>();
     for (JsonNode row : results.path("rows")) {
