@@ -4,8 +4,8 @@ package io.tapline.control.testbed;
  * A namespace that receives the copies of every switch, each on a separate interface.
  *
  * @param mirrorMbit rate of the switches' ports to the collector; 0 for no limit
- * @param queueUs time in microseconds for which a full queue of such a port delays a copy; longer
- *     if the minimum queue length, 8 kB, takes longer
+ * @param queueUs time in microseconds that a full queue of such a port takes to send; longer if the
+ *     minimum queue length, 8 kB, takes longer
  */
 public record Collector(int mirrorMbit, int queueUs) {
   /** Name of the collector's agent. */
@@ -14,13 +14,13 @@ public record Collector(int mirrorMbit, int queueUs) {
   /** Default of {@code queueUs}. */
   public static final int QUEUE_US = 300;
 
-  /** Memory for the packets of one tap; half of it is used. */
+  /** DPDK memory per tap; half of it is used for packet buffers. */
   static final int MEMORY_MIB = 32;
 
   /** Maximum number of taps per monitor. */
   private static final int MAX_SWITCHES = 64;
 
-  /** Queue of a mirror port for copies of segments that open or end TCP connections. */
+  /** Number of a mirror port's queue for copies of segments that open or close TCP connections. */
   static final int PREFERRED_QUEUE = 1;
 
   /** The share of a mirror port's rate that is reserved for {@link #PREFERRED_QUEUE}. */
@@ -48,7 +48,7 @@ public record Collector(int mirrorMbit, int queueUs) {
     }
   }
 
-  /** Returns true if the ports have a rate, and therefore queues. */
+  /** Returns true if the ports have a limited rate, and therefore queues. */
   boolean hasQueues() {
     return mirrorMbit > 0;
   }
@@ -63,7 +63,7 @@ public record Collector(int mirrorMbit, int queueUs) {
     return mirrorMbit * BITS_PER_MBIT - preferredRate();
   }
 
-  /** Returns the length of a port's queue in full frames. */
+  /** Returns the length of a port's queue in full frames, rounded up. */
   int queuePackets() {
     long bytes = Math.max(MIN_BYTES, (long) mirrorMbit * queueUs / 8);
     return (int) ((bytes + FRAME - 1) / FRAME);

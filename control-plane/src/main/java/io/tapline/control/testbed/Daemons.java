@@ -12,15 +12,15 @@ final class Daemons {
   static final String DATABASE = "ovsdb-server";
 
   /**
-   * Debian's openvswitch-switch-dpdk; the path search would find the variant without DPDK, which
-   * may also be installed.
+   * The program from Debian's package openvswitch-switch-dpdk. A search of PATH would find the
+   * variant without DPDK, which may also be installed.
    */
   static final String WITH_DPDK = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk";
 
   /**
    * Command prefix that sets the switches' priority. Switches share the processors with all other
    * programs; without priority, a packet waits in a switch for milliseconds while other programs
-   * run. They have this priority even if the testbed is started from a batch job.
+   * run. The switches have this priority even if the testbed is started from a batch job.
    */
   private static final List<String> BEFORE_OTHERS =
       List.of("chrt", "--other", "0", "nice", "-n", "-20");
@@ -34,7 +34,7 @@ final class Daemons {
   private final Path folder;
 
   /**
-   * Creates the commands, which refer to their testbed's folder.
+   * Creates the commands of a testbed.
    *
    * @param home Tapline's folder
    * @param programs folder of Tapline's native programs
@@ -89,9 +89,9 @@ final class Daemons {
   }
 
   /**
-   * Returns the daemon with a command that first removes socket files, since DPDK assumes that a
-   * killed process still uses its files. Polling threads get their priority once the program has
-   * detached.
+   * Returns the daemon with a command that first removes the mirror ports' socket files: DPDK
+   * assumes that a killed process still uses them. Polling threads get their priority once the
+   * program has detached.
    */
   private Daemon withDpdk(Daemon daemon) {
     String script =
@@ -137,8 +137,8 @@ final class Daemons {
   }
 
   /**
-   * Returns a node for the headers of the host's own traffic. It uses no hugepages, since there are
-   * not enough for all nodes.
+   * Returns a MultiLog node that stores the headers of the host's own traffic. It uses no
+   * hugepages, since there are not enough for all nodes.
    */
   private Daemon node(FatTreePlan.Node host, int memoryMib) {
     return inHost(
@@ -155,7 +155,7 @@ final class Daemons {
   }
 
   /**
-   * Returns the node's socket file, which is the same in all network namespaces and needs no
+   * Returns the node's Unix socket, which is reachable from all network namespaces and needs no
    * certificate.
    */
   Path nodeSocket(String host) {
@@ -208,7 +208,7 @@ final class Daemons {
     return new Daemon(name, command, null);
   }
 
-  /** Returns one of Tapline's native programs. */
+  /** Returns the path of one of Tapline's native programs. */
   Path program(String name) {
     return programs.resolve(name);
   }

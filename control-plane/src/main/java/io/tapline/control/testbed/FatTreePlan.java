@@ -15,18 +15,18 @@ import java.util.stream.Collectors;
  * NAME-a01      aggregation, pod 0      NAME-a01u0   port, up; d: down
  * NAME-e01      edge                    NAME-e01h0   port, to its host 0
  *                                       NAME-e01m0   port, copies for its host 0
- * NAME-h-0-1-0  namespace of a host     eth0         within, 10.0.1.2
- *                                       mirror0      within, receives copies
- * NAME-m010     this host's end of it   control0     within, to the control plane on this host
- * NAME-collector  namespace             e01…         within, a switch's copies; outside, NAME-e01t
+ * NAME-h-0-1-0  namespace of a host     eth0         inside, 10.0.1.2
+ *                                       mirror0      inside, receives copies
+ * NAME-m010     outer end of control0   control0     inside, to a control plane on this machine
+ * NAME-collector  namespace             e01…         inside, a switch's copies; outside, NAME-e01t
  * </pre>
  *
  * @param name prefix of all its names
  * @param linkMbit rate of each link between switches; 0 for no limit
- * @param queuePackets queue length of each port with a rate, in packets; 0 for 20 ms of full
- *     packets
- * @param memif true if mirror ports are shared memory (DPDK's memif) rather than network devices:
- *     then hosts have no mirror0
+ * @param queuePackets queue length of each port with a rate, in packets; 0 for 20 ms of
+ *     full packets, at least 10
+ * @param memif true if mirror ports are shared memory (DPDK's memif) rather than network devices;
+ *     hosts then have no mirror0
  * @param polled names of the switches whose ports {@link PolledPorts DPDK polls}, in any order;
  *     kept sorted
  * @param collector null for none
@@ -60,7 +60,8 @@ public record FatTreePlan(
   /**
    * A host, with the ports of its edge switch that lead to it.
    *
-   * @param control this host's end of the link over which it reaches a control plane on this host
+   * @param control outer end of the link over which the host reaches a control plane on this
+   *     machine
    */
   public record Node(
       String id,
@@ -75,7 +76,7 @@ public record FatTreePlan(
   /** A cable between two switches, given by its ends. */
   public record Cable(String a, String b) {}
 
-  /** Creates a plan whose mirror ports are network devices. */
+  /** Creates a plan with default queues, whose mirror ports are network devices. */
   public FatTreePlan(String name, int k, int linkMbit) {
     this(name, k, linkMbit, 0, false);
   }
@@ -111,9 +112,9 @@ public record FatTreePlan(
   }
 
   /**
-   * Returns the plan with polled ports.
+   * Returns this plan with polled ports on these switches.
    *
-   * @throws IllegalArgumentException if a switch does not exist, or the switches have too many
+   * @throws IllegalArgumentException if a switch does not exist, or there would be too many DPDK
    *     ports
    */
   public FatTreePlan polling(List<String> switches) {
@@ -141,7 +142,7 @@ public record FatTreePlan(
     return memif || !polled.isEmpty();
   }
 
-  /** Returns the plan with a collector. */
+  /** Returns this plan with a collector. */
   public FatTreePlan with(Collector newCollector) {
     return new FatTreePlan(name, k, linkMbit, queuePackets, memif, polled, newCollector);
   }
@@ -220,13 +221,14 @@ public record FatTreePlan(
   }
 
   /**
-   * Returns an address in the range reserved for benchmarks, which depends on the testbed's name.
+   * Returns an address in 198.18.0.0/15, which is reserved for benchmarks (RFC 2544). The testbed's
+   * name determines the third byte.
    */
   private String control(int number) {
     return "198.19.%d.%d".formatted(Math.floorMod(name.hashCode(), 256), number);
   }
 
-  /** Returns the address at which hosts reach a control plane that runs on this host. */
+  /** Returns the address at which the tree's hosts reach a control plane on this machine. */
   public String controlAddress() {
     return control(1);
   }
@@ -281,7 +283,7 @@ public record FatTreePlan(
     return device(Collector.NAME);
   }
 
-  /** Returns this host's end of the collector's link to a control plane. */
+  /** Returns the outer end of the collector's link to a control plane. */
   private String collectorControl() {
     return device("mt");
   }
@@ -290,7 +292,7 @@ public record FatTreePlan(
     return control(hosts().size() + 2);
   }
 
-  /** Returns lines for {@code ip -batch}: namespaces and cables. */
+  /** Returns lines for {@code ip -batch} that create the namespaces and cables. */
   String ipCommands() {
     StringBuilder lines = new StringBuilder();
     for (Node host : hosts()) {
@@ -352,7 +354,7 @@ public record FatTreePlan(
   }
 
   /**
-   * Returns the command that brings a device up without addresses, since it carries only packets
+   * Returns the commands that bring a device up without addresses, since it carries only packets
    * that switches send.
    */
   private static String up(String device) {
@@ -360,8 +362,9 @@ public record FatTreePlan(
   }
 
   /**
-   * Returns the commands for a host's namespace. Offloaded checksums, which no hardware fills in,
-   * would stall TCP, and a mirror port that answered ARP would be mistaken for its host's location.
+   * Returns the commands for a host's namespace. Checksum offload is disabled: TCP would stall,
+   * since no hardware fills in the checksums. ARP is disabled on the mirror port: a controller
+   * would mistake a port that answers ARP for the host's location.
    */
   String hostCommands(Node host) {
     return """
@@ -380,8 +383,8 @@ public record FatTreePlan(
   }
 
   /**
-   * Returns the length of a port's queue in full packets, for its txqueuelen: Open vSwitch removes
-   * other queue disciplines.
+   * Returns the length of a port's queue in full packets. It is set as the port's txqueuelen, since
+   * Open vSwitch removes other queue disciplines.
    */
   int queue() {
     return queuePackets > 0 ? queuePackets : Math.max(10, linkMbit * 20_000 / (1500 * 8));
@@ -407,7 +410,7 @@ public record FatTreePlan(
             monitorPorts());
   }
 
-  /** Returns the port numbers that copies for the collector carry. */
+  /** Returns the inventory's section of port numbers, which copies for the collector carry. */
   private String portNumbers() {
     Map<String, String> neighbours = new HashMap<>();
     hosts().forEach(host -> neighbours.put(host.switchPort(), host.id()));
@@ -435,7 +438,7 @@ public record FatTreePlan(
         : "%s: %d".formatted(monitor, port);
   }
 
-  /** Returns the switches' ports for copies, which carry no other traffic of the hosts. */
+  /** Returns the switches' mirror ports, which carry copies only. */
   private String monitorPorts() {
     StringBuilder lines = new StringBuilder();
     for (Switch sw : switches()) {

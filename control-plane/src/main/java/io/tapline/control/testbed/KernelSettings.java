@@ -11,11 +11,11 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The host's socket buffer sizes, which must be larger for Open vSwitch's raw sockets while it
- * runs.
+ * The host's default socket buffer sizes. While Open vSwitch runs, its raw sockets need larger
+ * ones.
  */
 final class KernelSettings {
-  /** The settings whose defaults are too small: packets are then lost without being counted. */
+  /** Files of the settings. With the kernel's defaults, packets are lost without being counted. */
   private static final List<String> FILES =
       List.of("/proc/sys/net/core/rmem_default", "/proc/sys/net/core/wmem_default");
 
@@ -23,7 +23,7 @@ final class KernelSettings {
 
   private KernelSettings() {}
 
-  /** Returns the current values; none if they can't be read, as in a container. */
+  /** Returns the current values by file, without those that can't be read, as in a container. */
   static Map<String, String> now() {
     Map<String, String> values = new TreeMap<>();
     for (String file : FILES) {
@@ -37,8 +37,8 @@ final class KernelSettings {
   }
 
   /**
-   * Reads a file in one call: these files return their value only to the first read, even if it is
-   * short.
+   * Reads a file in one call: these files return data only for the first read, even if that was a
+   * short one.
    */
   private static String read(String file) throws IOException {
     byte[] text = new byte[64];
@@ -48,7 +48,7 @@ final class KernelSettings {
     }
   }
 
-  /** Raises the values that are too small. */
+  /** Raises the settings whose previous values are too small. */
   static void raise(Map<String, String> previousSettings) {
     previousSettings.forEach(
         (file, value) -> {

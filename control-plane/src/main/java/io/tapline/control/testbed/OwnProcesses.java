@@ -11,8 +11,8 @@ import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Finds and ends the testbed's processes. Identifies those that the supervisor recorded by PID and
- * start time. Before the supervisor runs, finds Open vSwitch's processes through their PID files;
+ * Finds and ends the testbed's processes. Processes that the supervisor recorded are identified by
+ * PID and start time. Before it runs, Open vSwitch's processes are found through their PID files;
  * their command lines must contain the testbed's folder.
  */
 final class OwnProcesses {
@@ -80,7 +80,8 @@ final class OwnProcesses {
   }
 
   /**
-   * Returns a process's command, which is briefly empty during exec, and always for a dead process.
+   * Returns a process's command line. Waits while it is empty, as it is briefly during exec, and
+   * permanently for a zombie.
    */
   private static String commandOf(long pid) throws IOException {
     Path file = Path.of("/proc", Long.toString(pid), "cmdline");
@@ -138,7 +139,7 @@ final class OwnProcesses {
     return "ZX".contains(fields[STATE]);
   }
 
-  /** Returns the fields of a process after its name, as the kernel reports them. */
+  /** Returns the fields after the name in /proc/PID/stat; empty if the process does not exist. */
   private static Optional<String[]> fields(long pid) {
     try {
       String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));

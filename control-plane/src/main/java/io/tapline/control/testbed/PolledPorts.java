@@ -14,21 +14,21 @@ import java.util.stream.Collectors;
  * copies before or after the packets themselves. A polled port rarely has more than one packet
  * waiting, so a copy and its packet leave within microseconds of each other.
  *
- * <p>The port's queue is the kernel's (HTB), whose rate Open vSwitch can't set here. Open vSwitch's
- * egress-policer drops packets that do not fit: if the kernel dropped a packet, DPDK's af_packet
- * would send it again and again.
+ * <p>A polled port's queue is in the kernel (HTB), and Open vSwitch can't set its rate. Open
+ * vSwitch's egress-policer drops packets that do not fit the queue: if the kernel dropped a packet,
+ * DPDK's af_packet would send it again and again.
  */
 final class PolledPorts {
   /** Maximum number of DPDK ports in a process (RTE_MAX_ETHPORTS of Debian's packages). */
   static final int MAX_PORTS = 32;
 
-  /** Maximum time that the thread sleeps while nothing arrives, in microseconds. */
+  /** Maximum time that a polling thread sleeps while nothing arrives, in microseconds. */
   private static final int SLEEP_US = 50;
 
   /**
-   * Shell command that lets the polling threads of a process run before everything else on the
-   * processor; they sleep most of the time. The main thread can't have this priority, since it
-   * busy-waits for the polling threads.
+   * Shell command that gives a process's polling threads real-time priority, so they run before
+   * everything else on the processor; they sleep most of the time. The main thread can't have this
+   * priority, since it busy-waits for the polling threads.
    */
   private static final String FIRST =
       "for thread in /proc/$(cat '%s')/task/*; do case $(cat $thread/comm) in pmd*) chrt --fifo --pid 1 ${thread##*/};; esac; done";
@@ -38,7 +38,10 @@ final class PolledPorts {
   private static final int FRAME = MTU + 14;
   private static final int BITS_PER_BYTE = 8;
 
-  /** Minimum number of packets that a device can hold until they have left its queue. */
+  /**
+   * Minimum ring size of a device, in packets. A packet occupies the ring until it has left the
+   * queue.
+   */
   private static final int MIN_RING = 1024;
 
   private final FatTreePlan plan;
@@ -53,7 +56,7 @@ final class PolledPorts {
     return devices().size();
   }
 
-  /** Returns the Open vSwitch setting for the time that its polling threads sleep. */
+  /** Returns the Open vSwitch setting for the maximum time that its polling threads sleep. */
   static String sleep(boolean hasPolledPorts) {
     return "other_config:pmd-maxsleep=" + (hasPolledPorts ? SLEEP_US : 1000);
   }
@@ -93,14 +96,14 @@ final class PolledPorts {
   }
 
   /**
-   * Returns the number of packets that a device can hold, a power of two: more than twice the
-   * number of full packets that fit into the queue.
+   * Returns the ring size of a device in packets, a power of two: more than twice the number of
+   * full packets that fit into the queue.
    */
   private int ring() {
     return Math.max(MIN_RING, Integer.highestOneBit(plan.queue()) * 4);
   }
 
-  /** Returns the type and options of each polled port. */
+  /** Returns the type and options of each polled port, by its name. */
   Map<String, List<String>> types() {
     Map<String, List<String>> types = new HashMap<>();
     for (String device : devices()) {
@@ -112,14 +115,14 @@ final class PolledPorts {
     return types;
   }
 
-  /** Returns the ports that Open vSwitch limits, and the name of their rate. */
+  /** Returns the rate's name by port, for the polled ports that Open vSwitch limits. */
   Map<String, String> policed() {
     return limited().stream().collect(Collectors.toMap(device -> device, device -> QOS));
   }
 
   /**
-   * Returns the command words that create the rate, for packets without their Ethernet headers,
-   * which the policer does not count.
+   * Returns the command words that create the rate; empty if no port has one. The rate excludes
+   * Ethernet headers, which the policer does not count.
    */
   List<String> policer() {
     List<String> words = new ArrayList<>();
@@ -133,8 +136,8 @@ final class PolledPorts {
   }
 
   /**
-   * Returns lines for {@code tc -batch} that create the queues. The queues can hold all packets of
-   * the device, since it would resend those that the kernel drops.
+   * Returns lines for {@code tc -batch} that create the queues. Each queue can hold all packets in
+   * its device's ring, since the device would resend any that the kernel drops.
    */
   String queues() {
     return limited().stream()

@@ -25,7 +25,7 @@ final class Programs {
   }
 
   /**
-   * Runs a program; returns its output.
+   * Runs a program; returns its standard output and standard error.
    *
    * @param input standard input of the program
    * @throws TestbedException if it fails; the message contains its output

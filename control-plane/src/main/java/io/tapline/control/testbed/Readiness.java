@@ -7,9 +7,9 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /**
- * Waits until a testbed is completely up: its processes run, its nodes answer, and its controller
- * has discovered the whole network. Reports a process that exits before that, unless the testbed
- * was already complete.
+ * Waits until a testbed is completely up: its processes run, its nodes have opened their sockets,
+ * and its controller has discovered the whole network. Fails if a process exits before that, unless
+ * the testbed was already complete.
  */
 final class Readiness {
   private static final long TIMEOUT_NS = 240_000_000_000L;

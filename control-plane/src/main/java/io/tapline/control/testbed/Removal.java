@@ -9,7 +9,9 @@ import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
-/** Removes everything that a testbed has created, even partially; ignores missing parts. */
+/**
+ * Removes everything that a testbed has created, even if it is incomplete; ignores missing parts.
+ */
 final class Removal {
   private static final int LOOKS = 100;
   private static final long LOOK_NS = 20_000_000;
@@ -52,8 +54,9 @@ final class Removal {
   }
 
   /**
-   * Removes the remaining devices. Open vSwitch leaves its bridges' own devices behind. Removing
-   * one end of a cable removes the other; removing a namespace removes its devices a little later.
+   * Removes the remaining devices, such as the bridges' own, which Open vSwitch leaves behind.
+   * Others may disappear meanwhile: removing one end of a cable removes the other, and removing a
+   * namespace removes its devices a little later.
    */
   private void removeDevices(List<String> devices, List<String> left) {
     for (String device : devices) {
@@ -64,7 +67,7 @@ final class Removal {
     }
   }
 
-  /** Ends the processes of a host, including those started in the meantime. */
+  /** Kills the processes in a namespace, including those started in the meantime. */
   private void endProcesses(String namespace) throws TestbedException {
     for (int look = 0; look < LOOKS; look++) {
       String pids = programs.run("ip", "netns", "pids", namespace);

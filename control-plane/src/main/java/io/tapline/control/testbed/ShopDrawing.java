@@ -6,8 +6,7 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * Draws the web shop's hosts, and on each line the mean duration of a connection between two of
- * them.
+ * Draws the web shop's hosts. Each line between two hosts shows the mean duration of a connection.
  */
 final class ShopDrawing {
   private static final Map<String, int[]> PLACES = places();
@@ -17,7 +16,7 @@ final class ShopDrawing {
   /**
    * Creates a drawing.
    *
-   * @param meansMs mean durations by {@code from,to}
+   * @param meansMs mean durations by {@code from,to}, the names of two hosts
    */
   ShopDrawing(Map<String, Double> meansMs) {
     this.meansMs = meansMs;
@@ -66,8 +65,8 @@ final class ShopDrawing {
   }
 
   /**
-   * Draws a number near the caller, since lines cross in the middle; draws it first in white as a
-   * halo.
+   * Draws a number near the line's source, since lines cross in the middle. It is drawn first in
+   * white, as a halo.
    */
   private static void number(StringBuilder svg, String[] ends, double mean) {
     int[] source = PLACES.get(ends[0]);

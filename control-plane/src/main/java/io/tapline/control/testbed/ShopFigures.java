@@ -12,8 +12,8 @@ import java.util.TreeMap;
 import java.util.function.UnaryOperator;
 
 /**
- * Draws Figures 9 to 11 of NetAlytics (Middleware'16, 7.1) from the results of two queries on the
- * web shop's traffic.
+ * Draws Figures 9 to 11 of NetAlytics (Middleware'16, Section 7.1) from the results of two queries
+ * on the web shop's traffic.
  */
 public final class ShopFigures {
   private static final double NS_PER_MS = 1e6;
@@ -24,14 +24,14 @@ public final class ShopFigures {
   /**
    * Creates figures.
    *
-   * @param names names of hosts, by address
+   * @param names returns a host's name by its address
    */
   public ShopFigures(UnaryOperator<String> names) {
     this.names = names;
   }
 
   /**
-   * Returns the contents of the files by name.
+   * Returns the files' contents by file name.
    *
    * @param times rows of {@code diff-group: group=(src_ip, dst_ip)}
    * @param bytes rows of {@code group-sum: group=(src_ip, dst_ip)} over sizes
@@ -71,7 +71,10 @@ public final class ShopFigures {
     return csv.toString();
   }
 
-  /** Plots the times of the client's connections: two peaks where one would be expected. */
+  /**
+   * Plots the distribution of the client's connection times. A healthy shop would have one peak;
+   * this one has two.
+   */
   private void distribution(JsonNode times, Map<String, String> files) {
     StringBuilder csv = new StringBuilder("at_most_ms,connections\n");
     List<Point> points = new ArrayList<>();
@@ -93,7 +96,9 @@ public final class ShopFigures {
             .svg());
   }
 
-  /** Plots the throughput of each application server with the database and with the cache. */
+  /**
+   * Plots the bytes that each application server exchanges with the database and with the cache.
+   */
   private static String throughput(Map<String, Double> sizes) {
     Plot plot = new Plot("Bytes exchanged (Figure 11)", "app1, app2", "MB");
     for (String target : List.of("db", "cache")) {

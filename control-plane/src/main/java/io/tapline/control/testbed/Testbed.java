@@ -15,10 +15,10 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * A fat tree on this host: bridges of a dedicated Open vSwitch in the userspace datapath, a
- * namespace for each host, with an agent and a MultiLog node if requested, and a controller. All
- * its files are in one folder below /run. It changes nothing that it has not created, except for
- * socket buffer sizes, which {@link #down} restores.
+ * A fat tree on this machine: bridges of a dedicated Open vSwitch with the userspace datapath; a
+ * namespace for each host, with an agent and a MultiLog node if requested; and a controller and a
+ * collector if requested. All its files are in /run/tapline-testbed. It changes nothing that it has
+ * not created, except for socket buffer sizes, which {@link #down} restores.
  */
 public final class Testbed {
   private static final Path FOLDER = Path.of("/run/tapline-testbed");
@@ -48,7 +48,7 @@ public final class Testbed {
   private final Removal removal;
 
   /**
-   * Creates a testbed, which may exist already.
+   * Represents a testbed, which may already exist; {@link #up} creates it.
    *
    * @param home Tapline's folder, whose scripts it runs
    * @param nativePrograms folder of Tapline's native programs
@@ -81,9 +81,10 @@ public final class Testbed {
   }
 
   /**
-   * Creates the testbed. Existing parts stay; dead processes are restarted.
+   * Creates the testbed. If it exists and is complete, only restarts dead processes; removes an
+   * incomplete one first.
    *
-   * @param openFlowPort port of the controller
+   * @param openFlowPort port on which the controller accepts switches
    * @param ownController true to run a controller; otherwise the user runs one
    * @param agents the programs in hosts
    * @return true if the testbed had to be created
@@ -185,7 +186,10 @@ public final class Testbed {
     awaitAll(running);
   }
 
-  /** Throws if names are taken: those devices and namespaces are not the testbed's. */
+  /**
+   * Throws if there are devices or namespaces with the plan's names, since they are not the
+   * testbed's.
+   */
   private void requireFree(FatTreePlan plan) throws TestbedException {
     List<String> taken = new ArrayList<>();
     plan.devices().stream()
@@ -247,7 +251,10 @@ public final class Testbed {
     return Stream.concat(first.stream(), furtherArguments.stream()).toList();
   }
 
-  /** Verifies the switches, since ovs-vsctl does not reliably report failures to create them. */
+  /**
+   * Verifies the switches and memif ports, since ovs-vsctl does not reliably report failures to
+   * create them.
+   */
   private void requireSwitches(FatTreePlan plan) throws TestbedException {
     for (FatTreePlan.Switch sw : plan.switches()) {
       if (!isDevice(sw.bridge())) {
@@ -294,7 +301,7 @@ public final class Testbed {
     }
   }
 
-  /** Returns the last status of the testbed's controller; missing if there is none. */
+  /** Returns the latest status of the testbed's controller; a missing node if there is none. */
   public JsonNode controllerStatus() {
     try {
       return new ObjectMapper().readTree(folder.resolve("status.json").toFile());
@@ -309,8 +316,8 @@ public final class Testbed {
   }
 
   /**
-   * Returns the testbed's processes, as its supervisor recorded them; empty if it has no
-   * supervisor.
+   * Returns the testbed's processes, as its supervisor recorded them; empty if no supervisor has
+   * run.
    */
   public List<TestbedProcess> processes() {
     return processes.all();

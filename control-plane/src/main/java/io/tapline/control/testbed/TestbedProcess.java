@@ -3,7 +3,7 @@ package io.tapline.control.testbed;
 /**
  * A process of a testbed.
  *
- * @param pid PID of the latest instance; 0 before there was one
+ * @param pid PID that the supervisor recorded; 0 before a start or restart
  * @param restarts number of restarts
  */
 public record TestbedProcess(String name, boolean running, long pid, int restarts) {}

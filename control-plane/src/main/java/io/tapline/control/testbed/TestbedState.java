@@ -10,10 +10,10 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A record of everything that a testbed creates, written in advance: even if {@code up} fails,
- * {@code down} knows what belongs to the testbed.
+ * A record of everything that a testbed creates. It is written in advance, so that {@code down}
+ * knows what belongs to the testbed even if {@code up} fails.
  *
- * @param queuePackets length of a port's queue; 0 for the default
+ * @param queuePackets length of a port's queue in packets; 0 for the default
  * @param memif true if mirror ports are DPDK's memif ports
  * @param polled names of the switches whose ports are polled; none in states of earlier versions
  * @param collector null if no namespace collects copies
@@ -21,7 +21,7 @@ import java.util.Optional;
  * @param complete true if everything was created
  * @param ownController true if it runs a controller
  * @param agents the programs in hosts
- * @param kernel original settings of the host
+ * @param kernel the host's original kernel settings, by file
  */
 public record TestbedState(
     String name,

@@ -1,2 +1,2 @@
-/** Creates and removes a real network on one host, made of Open vSwitch bridges and namespaces. */
+/** Creates and removes a network of Open vSwitch bridges and network namespaces on one machine. */
 package io.tapline.control.testbed;

@@ -15,7 +15,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads a query's event log from its beginning, and then each entry as it is logged. All work runs
+ * Reads a query's event log from its beginning, and new entries as they are logged. All work runs
  * on the executor's only thread.
  */
 final class EventFollower implements AutoCloseable {
@@ -55,7 +55,7 @@ final class EventFollower implements AutoCloseable {
     this.receiver = receiver;
   }
 
-  /** Begins to read, unless it has already begun. Not thread-safe. */
+  /** Starts reading, unless it has already started. Not thread-safe. */
   void start() {
     if (!started) {
       started = true;
@@ -108,7 +108,7 @@ final class EventFollower implements AutoCloseable {
     }
   }
 
-  /** Returns the next entries; those that the feed no longer has are in the store. */
+  /** Returns the next entries, from the store if the feed no longer has them. */
   private List<EventEntry> next() {
     List<EventEntry> latest = feed.after(position);
     if (latest.isEmpty() || latest.get(0).number() == position + 1) {

@@ -13,18 +13,18 @@ final class MonitorQuery {
   }
 
   /**
-   * Returns the clauses before PROCESS; a restricted owner sees the connections to its networks.
+   * Returns the clauses before PROCESS; a restricted owner sees only connections to its networks.
    */
   static String clauses(WatchSpec watch) {
     return clauses(watch.filter().scope().limits().orElse("*"));
   }
 
-  /** Returns the clauses for an owner that may see the connections to these networks. */
+  /** Returns the clauses for an owner that may see connections to these networks. */
   static String clauses(String limits) {
     return "PARSE packets FROM * TO %s SAMPLE *".formatted(limits);
   }
 
-  /** Returns the trigger in PROCESS. */
+  /** Returns the trigger for PROCESS. */
   static TriggerText trigger(WatchSpec watch) {
     return new TriggerText(
         watch.when(),

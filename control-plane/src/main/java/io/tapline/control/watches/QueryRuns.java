@@ -38,9 +38,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Runs watches as triggers of this server's queries. Watches of the same owner, scope and window
- * share queries. Their triggers' events are the alerts. They are delivered like all other events,
- * so each arrives once, and a server that takes over reads the events that an earlier server
- * logged.
+ * share queries. The triggers' events become alerts. Like all other events, each arrives once, and
+ * a server that takes over reads those that an earlier server logged.
  */
 public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(QueryRuns.class);
@@ -106,7 +105,7 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
     }
   }
 
-  /** Throws if an agent can't change the triggers of a running query, which watches share. */
+  /** Throws if an agent can't change the triggers of a running query, as shared queries require. */
   private void requireTriggerChanges() throws DrillException {
     List<String> old = source.withoutTriggerChanges();
     if (!old.isEmpty()) {
@@ -143,8 +142,8 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   }
 
   /**
-   * Assigns watches to queries and appends the assignments to {@code places}. Returns the groups of
-   * the queries that are already running.
+   * Assigns watches to queries, submits new queries as needed, and sends changed triggers. Appends
+   * the assignments to {@code places}. Returns the groups whose queries are already running.
    */
   private synchronized List<WatchGroup> place(
       List<Watch> watches,
@@ -221,8 +220,8 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
   }
 
   /**
-   * Waits, for at most {@link #RESPONSE_MS}, until a monitor that is already counting accepts the
-   * watches, which may take as long as a window.
+   * Throws if a monitor that is already counting refuses the watches. Waits up to {@link
+   * #RESPONSE_MS} for the response, which may come later, since it can take as long as a window.
    */
   private static void requireAccepted(WatchGroup group) throws DrillException {
     try {
@@ -254,7 +253,7 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
 
   @Override
   public synchronized void resume() {
-    // Only now do the groups know all their watches; an event of any other is dropped.
+    // Only now do the groups know all their watches; events of unknown watches are dropped.
     followers.values().forEach(EventFollower::start);
     groups.forEach(this::send);
   }

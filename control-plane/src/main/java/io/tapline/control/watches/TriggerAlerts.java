@@ -23,7 +23,7 @@ final class TriggerAlerts {
     this.listener = listener;
   }
 
-  /** Reports an event, unless it is one of another parser. */
+  /** Reports an event as an alert; ignores events of other parsers. */
   void take(JsonNode event, String id, String monitor, boolean replayed) {
     if (event.path("parser").asText().equals(PARSER)) {
       listener.alert(alert(event), id, monitor, replayed);
@@ -60,8 +60,8 @@ final class TriggerAlerts {
   }
 
   /**
-   * Adds a group, which an event names as "src_ip=10.1.2.0/24 dst_port=80"; flow stands for all
-   * fields.
+   * Adds the values of an event's group, such as "src_ip=10.1.2.0/24 dst_port=80". The value of
+   * {@code flow} is the whole text.
    */
   private void addGroup(String text, NodeAlert.Builder alert) {
     Map<String, String> values = new HashMap<>();

@@ -30,8 +30,8 @@ final class WatchGroup implements EventFollower.Receiver {
   static final int MAX_KINDS = 16;
 
   /**
-   * Maximum window of watches that share a query: with longer windows, the next boundary would be
-   * too far away.
+   * Maximum window of watches that share a query. A watch that is added to a query starts to count
+   * at a window boundary, which would be too far away with longer windows.
    */
   static final long MAX_SHARED_NS = 10_000_000_000L;
 
@@ -46,7 +46,7 @@ final class WatchGroup implements EventFollower.Receiver {
   private final Key key;
   private final Map<Integer, Member> members = new TreeMap<>();
 
-  /** Number of members by kind. */
+  /** Number of members of each kind. */
   private final Map<PacketTrigger, Integer> kinds = new HashMap<>();
 
   private int next;
@@ -54,7 +54,7 @@ final class WatchGroup implements EventFollower.Receiver {
   private boolean changed;
   private CompletableFuture<MonitorStatus.Triggers> answer = new CompletableFuture<>();
 
-  /** A watch, and the packet time since which it counts; 0 while it does not count. */
+  /** A watch, and the packet time from which it counts; 0 until a monitor has reported it. */
   private static final class Member {
     private final Watch watch;
     private final PacketTrigger trigger;
@@ -73,7 +73,7 @@ final class WatchGroup implements EventFollower.Receiver {
     this.key = key;
   }
 
-  /** Returns true if the query can also evaluate a watch with this key. */
+  /** Returns true if the query can also evaluate a watch with this key and trigger. */
   synchronized boolean takes(Key wanted, PacketTrigger trigger) {
     if (!wanted.equals(key) || key.everyNs() > MAX_SHARED_NS && !members.isEmpty()) {
       return false;
@@ -92,15 +92,13 @@ final class WatchGroup implements EventFollower.Receiver {
         .build();
   }
 
-  /**
-   * Adds a watch and returns the number of its trigger, which the {@link #next} version contains.
-   */
+  /** Adds a watch, which the next version will contain; returns its trigger's number. */
   synchronized int add(Watch watch, Listener listener) {
     put(next, watch, listener);
     return next - 1;
   }
 
-  /** Adds a watch that an earlier server started. */
+  /** Adds a watch with a given number, such as one that an earlier server assigned. */
   synchronized void put(int number, Watch watch, Listener listener) {
     members.put(number, new Member(watch, number, listener));
     kinds.merge(kind(watch.trigger()), 1, Integer::sum);
@@ -131,7 +129,7 @@ final class WatchGroup implements EventFollower.Receiver {
     return changed;
   }
 
-  /** Returns the next version of the triggers. */
+  /** Returns the current triggers as the next version. */
   synchronized TriggerSet next() {
     changed = false;
     version = Math.max(version + 1, ChronoUnit.NANOS.between(Instant.EPOCH, Instant.now()));
@@ -145,7 +143,10 @@ final class WatchGroup implements EventFollower.Receiver {
     return new TriggerSet(version, triggers);
   }
 
-  /** Completes with the monitor's response to the last version, or a later one. */
+  /**
+   * Returns a future of the response to the latest version. It never completes if another version
+   * follows first.
+   */
   synchronized CompletableFuture<MonitorStatus.Triggers> answer() {
     return answer;
   }

@@ -8,11 +8,11 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Compiles watches that no one has added, so that the first request is not delayed by class loading
- * and by the first use of the query grammar, which take more than half a second.
+ * Compiles watches that no one has added, so that class loading and the first use of the query
+ * grammar, which take more than half a second, do not delay the first request.
  */
 final class WatchWarmup {
-  /** Number of watches: more than the calls that Java interprets before it compiles a method. */
+  /** Number of watches; higher than the number of calls after which Java compiles a method. */
   private static final int WATCHES = 512;
 
   private static final long EVERY_NS = 10_000_000;
