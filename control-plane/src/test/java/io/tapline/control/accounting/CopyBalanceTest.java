@@ -104,7 +104,8 @@ class CopyBalanceTest {
   }
 
   /**
-   * Tests a new flow. Open vSwitch's counters for it include packets from before its installation.
+   * Tests the counter of a new flow, in which Open vSwitch includes packets that passed before the
+   * flow was installed.
    */
   @Test
   void packetsOfANewFlowThatASwitchDidNotCopyAreNotLost() {
@@ -238,7 +239,10 @@ class CopyBalanceTest {
     assertThat(nowNs - requestedNs).isBetween(3_000 * MS, 5_000 * MS);
   }
 
-  /** Tests delayed counters, slow packets, and traffic that starts, pauses and is cut off. */
+  /**
+   * Tests delayed counters, slow packets, pauses in the traffic, and an interruption that loses all
+   * copies.
+   */
   @Test
   void reportedLossesNeverExceedRealOnesAndAreCompleteOnceTrafficPauses() {
     for (int seed = 0; seed < 300; seed++) {
@@ -266,7 +270,7 @@ class CopyBalanceTest {
     Run(int seed) {
       this.seed = seed;
       this.random = new Random(seed);
-      // If a flow begins without packets, a late counter can't add packets to the flow's base.
+      // Without packets at the beginning, a late counter can't add packets to the flow's base.
       this.quietMs = random.nextBoolean() ? 14_000 : 0;
       this.maxLagMs = quietMs > 0 ? 5_000 : 900;
     }

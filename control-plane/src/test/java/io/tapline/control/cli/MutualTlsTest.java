@@ -63,7 +63,9 @@ class MutualTlsTest {
         folder.resolve(name + ".key").toString());
   }
 
-  /** Returns the number of bytes with which the server answers over TLS; 0 if it closes first. */
+  /**
+   * Returns the length of the server's response over TLS; 0 if it closes the connection instead.
+   */
   private static int answered(int port, TlsFiles client, byte[] said) throws Exception {
     try (SSLSocket socket =
         (SSLSocket)
@@ -79,7 +81,10 @@ class MutualTlsTest {
     }
   }
 
-  /** Connects without TLS. A TLS server may answer with an alert of seven bytes. */
+  /**
+   * Returns the length of the server's response to a client without TLS; 0 if it closes the
+   * connection or sends a TLS alert, which has seven bytes.
+   */
   private static int answeredPlainly(int port, byte[] said) throws Exception {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
       socket.setSoTimeout(TIMEOUT_MS);

@@ -38,18 +38,21 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests wrong inputs and their error messages, which docs/reference/errors.md lists. With
+ * Tests the error messages for wrong inputs, which docs/reference/errors.md lists. With
  * -Dgolden.update=true, the test rewrites the page, which must then be reviewed.
  *
- * <p>Commands run in this process, as bin/tapline would run them; WrongInputTest runs some of them
- * through the script.
+ * <p>Commands of {@code tapline} run in this process, as bin/tapline would run them; WrongInputTest
+ * runs some through the script.
  */
 class RefusalsTest {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
   private static final Path PAGE = ROOT.resolve("docs/reference/errors.md");
   private static final String BEGIN = "<!-- RefusalsTest writes the rest of this page. -->\n";
 
-  /** A limit far above the time that a refusal takes, and far below the wait for a service. */
+  /**
+   * A limit far above the duration of a refusal, and far below the time that commands wait for a
+   * service.
+   */
   private static final Duration LIMIT = Duration.ofSeconds(5);
 
   private static final String QUERY = "PARSE http_get FROM * TO *:80 PROCESS (top-k: k=3, w=10s)";
@@ -59,7 +62,7 @@ class RefusalsTest {
   private static final List<AutoCloseable> SERVERS = new ArrayList<>();
   private static StoredQueries stored;
 
-  /** The output and the exit code that an input causes. */
+  /** The error message for an input, and its exit code or HTTP status. */
   private record Outcome(String output, String code) {}
 
   @BeforeAll
@@ -118,7 +121,7 @@ class RefusalsTest {
     Files.write(folder.resolve(name), content);
   }
 
-  /** Returns inputs by heading, as typed in the folder that contains the test's files. */
+  /** Returns wrong inputs by heading of the page, as typed in the folder with the test's files. */
   private static Map<String, List<String>> inputs() {
     Map<String, List<String>> inputs = new LinkedHashMap<>();
     inputs.put(
@@ -251,8 +254,8 @@ class RefusalsTest {
   }
 
   /**
-   * Splits the input like a shell into words and single-quoted strings; file names are resolved in
-   * the folder.
+   * Splits the input like a shell into words and single-quoted strings. Replaces placeholders, and
+   * resolves file names in the test's folder.
    */
   private static List<String> words(String input) {
     List<String> words = new ArrayList<>();

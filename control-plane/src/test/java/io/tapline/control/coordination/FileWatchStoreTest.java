@@ -24,7 +24,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests the watch file, and that records remain unchanged when they are stored in it. */
+/** Tests the watch file, and that stored records are read back unchanged. */
 class FileWatchStoreTest {
   private static final String HASH =
       "5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8";
@@ -42,7 +42,7 @@ class FileWatchStoreTest {
         List.of(prefixes).stream().map(prefix -> Scope.prefix(prefix).orElseThrow()).toList());
   }
 
-  /** Returns a watch with every part that a record can have. */
+  /** Returns a watch with a scope, groups, nodes, and a gap in its coverage. */
   static WatchRecord scoped() throws Exception {
     HeaderFilter filter =
         HeaderFilter.parse(
@@ -64,7 +64,10 @@ class FileWatchStoreTest {
     return WatchRecord.added("watch_12", spec, "web", HASH, 999).with("h1", coverage);
   }
 
-  /** Returns a watch that a query evaluates; the query's text contains the scope. */
+  /**
+   * Returns a watch that a query evaluates. Its filter has no condition tree, since the query's
+   * text contains the scope.
+   */
   private static WatchRecord inMonitor() throws DrillException {
     WatchSpec spec =
         new WatchSpec(

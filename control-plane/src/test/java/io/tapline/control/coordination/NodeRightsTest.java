@@ -36,7 +36,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests the ACLs of nodes on a real ZooKeeper server that identifies clients by certificates. */
+/** Tests znodes' ACLs on a real ZooKeeper server that identifies clients by their certificates. */
 class NodeRightsTest {
   private static final Duration SESSION = Duration.ofSeconds(30);
   private static final Duration TIMEOUT = Duration.ofSeconds(90);
@@ -94,7 +94,9 @@ class NodeRightsTest {
     void with(ZooKeeper client) throws Exception;
   }
 
-  /** Runs an action as a client with this certificate, without the control plane's code. */
+  /**
+   * Runs an action with ZooKeeper's own client and this certificate, without {@link Leadership}.
+   */
   private void as(String name, Work work) throws Exception {
     CountDownLatch connected = new CountDownLatch(1);
     try (ZooKeeperTls tls = new ZooKeeperTls(tls(name));
@@ -131,7 +133,7 @@ class NodeRightsTest {
     leadership.led().get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
   }
 
-  /** Checks that a client has no rights on the existing nodes. */
+  /** Checks that a client has no rights to the existing znodes. */
   private static void hasNoRights(ZooKeeper client) throws Exception {
     List<String> paths =
         List.of(
@@ -242,7 +244,7 @@ class NodeRightsTest {
     refused("list /tapline", any -> any.getChildren("/tapline", false), client);
   }
 
-  /** Starts Flink's client with the settings that job managers use. */
+  /** Starts Flink's client with the settings that job managers use, and creates a znode. */
   private void flinkStarts() throws Exception {
     try (ZooKeeperTls tls = new ZooKeeperTls(tls("flink"))) {
       ZKClientConfig settings = tls.settings();

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests a real ZooKeeper server that requires TLS and client certificates. */
+/** Tests connections to a real ZooKeeper server that requires TLS and client certificates. */
 class ZooKeeperTlsTest {
   private static final Duration SESSION = Duration.ofSeconds(30);
   private static final Duration TIMEOUT = Duration.ofSeconds(90);
@@ -33,7 +33,8 @@ class ZooKeeperTlsTest {
     authority.sign("own", "DNS:own");
     Certificates.authority(folder, "other").sign("stranger", "DNS:own");
     server = new SecureZooKeeper(folder, "zookeeper", authority.file());
-    // This connection also proves that the server answers permitted clients.
+    // Verifies that the server is up, so that the tests' clients are not rejected for another
+    // reason.
     try {
       connect("localhost", tls("own"), TIMEOUT).close();
     } catch (PipelineException e) {

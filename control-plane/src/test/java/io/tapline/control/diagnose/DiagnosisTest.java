@@ -58,7 +58,7 @@ class DiagnosisTest {
     try (TracedNodes nodes = new TracedNodes(folder, "periodic-bug")) {
       Periodicity intervals = losses(nodes).findings().get(0).intervals();
       assertThat(intervals.meanNs()).isBetween(99e6, 101e6);
-      // Figure 2 requires less than 1 ms.
+      // The paper's Figure 2 (Confluo, NSDI'19) states less than 1 ms.
       assertThat(intervals.deviationNs()).isLessThan(1e6);
     }
   }
@@ -71,7 +71,7 @@ class DiagnosisTest {
           .containsExactly(List.of(102), List.of(202));
       assertThat(findings.stream().map(Finding::next)).containsExactly(202, 300);
       assertThat(findings.stream().map(Finding::cause)).containsOnly(Cause.YIELDS_TO_PRIORITY);
-      // At each switch, the flow competes with another one.
+      // At each switch, the flow competes with a different urgent flow.
       assertThat(urgent(findings.get(0))).containsExactly("10.2.1.2");
       assertThat(urgent(findings.get(1))).containsExactly("10.3.0.2");
       findings.forEach(finding -> expectLosses(finding, nodes.truth()));
@@ -169,7 +169,7 @@ class DiagnosisTest {
     }
   }
 
-  /** Starts loss tracking before the packets are sent. */
+  /** Starts loss tracking, sends the packets, and returns the diagnosis. */
   private static LossReport losses(TracedNodes nodes) throws Exception {
     DiagnosisService diagnosis = new DiagnosisService(nodes.drill());
     String watch = diagnosis.track(0, 0);

@@ -23,7 +23,7 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Runs a {@code tapline-multilog} node for each receiving host of an experiment of sim/packets.
+ * Runs a {@code tapline-multilog} node for each receiving host in an experiment of sim/packets.
  * Packets arrive through a pipe, so the test can send them after it has set up tracking or watches.
  */
 public final class TracedNodes implements AutoCloseable {
@@ -63,7 +63,7 @@ public final class TracedNodes implements AutoCloseable {
     return hosts().stream().map(host -> host + "=" + address(host).target()).toList();
   }
 
-  /** Returns a host's description; null while it does not answer. */
+  /** Returns the description of a host's node; null while the node does not answer. */
   private NodeDescription describe(String host) {
     try {
       return MultiLogNodeGrpc.newBlockingStub(channels.get(host))

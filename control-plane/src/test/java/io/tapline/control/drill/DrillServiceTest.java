@@ -27,7 +27,10 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests drill-down with two real nodes that have the same capture. */
+/**
+ * Tests drill-down with two real nodes that read the same capture; the second keeps only packets to
+ * port 80.
+ */
 class DrillServiceTest {
   @TempDir static Path folder;
   private static NodeProcess first;
@@ -128,7 +131,7 @@ class DrillServiceTest {
     }
   }
 
-  /** Tests aggregates that can't be merged from the nodes' results alone. */
+  /** Tests aggregates whose results can't be merged, so that the nodes return their states. */
   @Test
   void statesOfSeveralNodesAreMerged() throws Exception {
     List<ObjectNode> rows = both.headers(all("")).rows();
@@ -196,7 +199,7 @@ class DrillServiceTest {
         .isEqualTo(rows.size());
   }
 
-  /** Tests that only the hosts at both ends are queried if the filter determines them. */
+  /** Tests that only the hosts at both ends of the flow are queried if the filter names both. */
   @Test
   void queriesOnlyHostsThatMayHaveSeenThePackets() throws Exception {
     ObjectNode row = both.headers(all("dst_port == 80")).rows().get(0);
@@ -311,8 +314,8 @@ class DrillServiceTest {
   }
 
   /**
-   * Tests coordinators that are killed at any point. Nodes detect the broken stream, so they do not
-   * stay frozen, and a snapshot that was disturbed is retried.
+   * Tests coordinators that are killed at various times. Nodes detect the broken stream, so they do
+   * not stay frozen, and a snapshot that was disturbed is retried.
    */
   @Test
   void aKilledCoordinatorFreezesNoNode() throws Exception {

@@ -19,7 +19,7 @@ import java.time.Duration;
  * sends whole batches.
  */
 final class FedNode implements AutoCloseable {
-  /** The node's batch size (row_ring.h). */
+  /** The node's batch size in rows (row_ring.h). */
   static final int BATCH = 256;
 
   private static final int PACKET_BYTES = 40;

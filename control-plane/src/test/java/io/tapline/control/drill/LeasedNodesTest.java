@@ -73,7 +73,7 @@ class LeasedNodesTest {
     }
   }
 
-  /** Tests nodes that appear before or after the watch, or return. */
+  /** Tests nodes that appear before or after the watch is added, or that return. */
   @Test
   void aNewNodeReceivesAllWatches() throws Exception {
     try (DrillService drill = new DrillService(List.of())) {

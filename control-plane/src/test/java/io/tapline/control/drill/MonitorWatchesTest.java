@@ -21,9 +21,12 @@ import java.util.function.IntFunction;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Tests the queries of watches with simulated queries; MonitorWatchTest runs real ones. */
+/**
+ * Tests how watches start, restart and stop queries, which are simulated; MonitorWatchTest runs
+ * real ones.
+ */
 class MonitorWatchesTest {
-  /** Simulates one query per watch, which runs until the test ends it. */
+  /** Simulates a query for each watch, which runs until it is stopped or the test ends it. */
   private static final class Queries implements MonitorWatches.Runs {
     private final Map<String, MonitorWatches.End> ended = new HashMap<>();
     private final Set<String> followed = new HashSet<>();

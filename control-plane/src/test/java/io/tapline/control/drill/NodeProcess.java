@@ -13,7 +13,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** A {@code tapline-multilog} process that reads a capture file and listens on a Unix socket. */
+/**
+ * A {@code tapline-multilog} process that reads a capture, by default listening on a Unix socket.
+ */
 public final class NodeProcess implements AutoCloseable {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
@@ -61,7 +63,7 @@ public final class NodeProcess implements AutoCloseable {
     return new NodeProcess(process, address, log);
   }
 
-  /** Waits until the node accepts connections. */
+  /** Waits until the node accepts connections. REQUIRES: its address is HOST:PORT. */
   void awaitListening() throws Exception {
     int colon = address.target().lastIndexOf(':');
     int port = Integer.parseInt(address.target().substring(colon + 1));

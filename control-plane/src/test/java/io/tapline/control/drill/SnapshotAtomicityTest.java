@@ -31,9 +31,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests causal consistency of the coordinator's snapshots with real nodes. A chain of batches is
- * appended to the nodes: each batch follows when the previous one has become visible at its node. A
- * snapshot is consistent if it contains a prefix of the chain.
+ * Tests the causal consistency of the coordinator's snapshots with real nodes. A chain of batches
+ * is appended to the nodes, each once the previous one is visible at its node. A snapshot is
+ * consistent if it contains a prefix of the chain.
  */
 class SnapshotAtomicityTest {
   private static final int NODES = 3;

@@ -18,10 +18,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/**
- * Tests watches on the total of two real nodes, which receive the bundled capture when the test
- * sends it.
- */
+/** Tests watches on the total of two real nodes, to which the test sends a bundled capture. */
 class TogetherWatchTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final long SECOND_NS = 1_000_000_000;
@@ -39,7 +36,7 @@ class TogetherWatchTest {
     }
     drill = new DrillService(nodes.stream().map(NodeProcess::address).toList());
     await(() -> drill.states().stream().allMatch(node -> node.description() != null));
-    // Alerts are lost while no server is attached to their node.
+    // From now on, the service receives the nodes' alerts.
     await(() -> drill.watches().hears("h1") && drill.watches().hears("h2"));
   }
 
@@ -116,7 +113,7 @@ class TogetherWatchTest {
           String when = "SUM " + comparison + " " + threshold;
           SharedThreshold wholeThreshold = SharedThreshold.parse(when, sum);
           SharedThreshold share = SharedThreshold.parse(wholeThreshold.share(nodes), sum);
-          // The largest total at which no node exceeds its share.
+          // The largest value that a node does not report.
           int max = 0;
           while (!share.holds(max + 1)) {
             max++;

@@ -94,7 +94,7 @@ class WatchRestartTest {
     return drill.watches().alertsAfter(0);
   }
 
-  /** Waits until no further alert has arrived for a second. */
+  /** Waits until no further alert has arrived for a second; returns all alerts. */
   private List<Alert> settled() throws Exception {
     Await.until("an alert", TIMEOUT, () -> !alerts().isEmpty());
     int previousCount;
@@ -175,7 +175,7 @@ class WatchRestartTest {
     assertThat(settled()).noneMatch(Alert::replayed);
   }
 
-  /** Starts a service while the node does not answer yet. */
+  /** Starts a service without waiting for the node. */
   private void lead() throws Exception {
     store = new FileWatchStore(folder.resolve("watches.json"));
     drill =

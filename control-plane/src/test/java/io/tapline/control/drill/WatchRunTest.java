@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Tests whether a watch's condition makes it run in a monitor or in the nodes. */
+/** Tests how {@code run} and the condition determine if a monitor or the nodes run a watch. */
 class WatchRunTest {
   @ParameterizedTest
   @CsvSource(

@@ -34,7 +34,7 @@ class WatchServiceTest {
     node = NodeProcess.launch(folder, "h1", pipe);
     drill = new DrillService(List.of(node.address()));
     await(() -> drill.states().get(0).description() != null);
-    // Alerts are lost while no server is attached to their node.
+    // From now on, the service receives the node's alerts.
     await(() -> drill.watches().hears("h1"));
   }
 
@@ -146,7 +146,7 @@ class WatchServiceTest {
   }
 
   /**
-   * Tests a node that lost its watches when it was killed, and watches that a killed server left
+   * Tests a node that lost its watches when it was killed, and watches that an earlier server left
    * behind.
    */
   @Test

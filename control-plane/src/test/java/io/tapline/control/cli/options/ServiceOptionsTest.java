@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 import picocli.CommandLine.Mixin;
 
-/** Tests the options of the Redis login. */
+/** Tests the options for Redis, its login, and the passwords of jobs. */
 class ServiceOptionsTest {
   @TempDir Path folder;
   private Path password;

@@ -14,7 +14,10 @@ import picocli.CommandLine;
 class TlsOptionsTest {
   @TempDir private Path folder;
 
-  /** Tests paths that Flink's managers also use, from other working directories. */
+  /**
+   * Tests relative paths, which Flink's managers could not use, since their working directories
+   * differ.
+   */
   @Test
   void pathsPassedToJobsAreAbsolute() throws Exception {
     Certificates.authority(folder, "ca").sign("own", "DNS:own");

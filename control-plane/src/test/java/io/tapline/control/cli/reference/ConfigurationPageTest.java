@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Compares the configuration reference with the programs' help. */
+/** Tests the inputs of the configuration reference: environment variables and programs' help. */
 class ConfigurationPageTest {
   private static final Path ROOT = Path.of(System.getProperty("tapline.root", ".."));
   private static final Pattern VARIABLE =
