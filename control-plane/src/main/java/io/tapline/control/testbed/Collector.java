@@ -1,7 +1,7 @@
 package io.tapline.control.testbed;
 
 /**
- * A namespace that receives the copies of every switch, each on a separate interface.
+ * A namespace that receives the copies of all switches, with a separate interface for each switch.
  *
  * @param mirrorMbit rate of the switches' ports to the collector; 0 for no limit
  * @param queueUs time in microseconds that a full queue of such a port takes to send; longer if the

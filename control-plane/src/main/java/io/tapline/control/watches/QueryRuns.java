@@ -62,7 +62,7 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
           });
 
   /**
-   * Creates the runs of a server.
+   * Creates the runs of a server. If there is a source, starts a {@link WatchWarmup}.
    *
    * @param source source of packets; null if there is none
    */

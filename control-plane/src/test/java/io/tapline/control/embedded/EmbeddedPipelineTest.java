@@ -156,7 +156,7 @@ class EmbeddedPipelineTest {
         maxQueries);
   }
 
-  /** Returns this process's folders, on disk and in memory. */
+  /** Returns this process's temporary folders, on disk and in memory. */
   private static List<Path> folders() throws Exception {
     String own = "tapline-%d-\\d+-\\d+-\\d+".formatted(ProcessHandle.current().pid());
     List<Path> folders = new ArrayList<>();

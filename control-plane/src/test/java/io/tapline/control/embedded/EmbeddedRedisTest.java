@@ -20,7 +20,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Jedis;
 
-/** Tests that other users of the host can't access the embedded Redis. */
+/**
+ * Tests that other users of the host can't access the embedded Redis, and that a killed Redis is
+ * restarted.
+ */
 class EmbeddedRedisTest {
   private static final String OTHER_USER_ID = "65534";
 

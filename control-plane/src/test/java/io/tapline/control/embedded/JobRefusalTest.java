@@ -79,7 +79,7 @@ class JobRefusalTest {
     Endpoints endpoints = new Endpoints(endpoint, RedisEndpoint.parse(redis.address()));
     JobID job = new JobID();
     flink.submit(plan, endpoints, JobOptions.defaults(), job);
-    // Ten restarts with exponential backoff (factor 1.5) would take longer.
+    // Ten restarts with exponential backoff (factor 1.5) would take longer than this timeout.
     JobEnd end = flink.end(job).get(30, TimeUnit.SECONDS);
     return end.failure();
   }

@@ -22,7 +22,7 @@ import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.junit.jupiter.api.Test;
 
-/** Tests a session cluster's REST interface with a real job manager. */
+/** Tests a session with the REST interface of a real job manager. */
 class FlinkSessionTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(90);
 

@@ -15,8 +15,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests that a class loader that gets Tapline's classes only from the jar finds the job and all
- * aggregates.
+ * Tests that the jar contains the job and all aggregates: the class loader finds Tapline's classes
+ * only there.
  */
 class JobJarTest {
 

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests real servers of the expected kind, and servers of other kinds. */
+/** Tests the checks with real Kafka and Redis servers, and with servers of other kinds. */
 class ServerCheckTest {
   private static final String UNUSED = "127.0.0.1:1";
 

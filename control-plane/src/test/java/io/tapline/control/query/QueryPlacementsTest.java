@@ -141,7 +141,7 @@ class QueryPlacementsTest {
     placements.release("q");
   }
 
-  /** Tests the controller with two switches over TCP. */
+  /** Tests the controller with two simulated switches over TCP. */
   @Test
   void rulesAreOnTheRightSwitchAndRemovedWithTheirQuery() throws Exception {
     String yaml =
@@ -192,8 +192,8 @@ class QueryPlacementsTest {
   }
 
   /**
-   * Tests that a query does not wait forever for a switch, but is incomplete until the switch
-   * confirms.
+   * Tests that a query starts without waiting forever for a switch, and that a later confirmation
+   * is reported.
    */
   @Test
   void aLateConfirmationOfASwitchIsReported() throws Exception {

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class QueryRecordTest {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  /** A record written by an earlier version, which stored step and state separately. */
+  /** A record of an earlier version, with its step and state. */
   private static final String STORED =
       """
       {"step":"%s","job":"0123456789abcdef0123456789abcdef","mirrored":true,"stopping":false,

@@ -26,8 +26,9 @@ class QueryResultsTest {
   }
 
   /**
-   * Tests that reading the progress takes only one connection: when a server stops, at least as
-   * many queries as there are connections send requests simultaneously.
+   * Tests that reading the progress takes only one connection. When a server stops, as many queries
+   * as there are connections may read it at the same time; if each needed a second one, all would
+   * wait.
    */
   @Test
   void progressIsReadOverOneConnection() throws Exception {

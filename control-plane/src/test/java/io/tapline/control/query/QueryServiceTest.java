@@ -79,7 +79,7 @@ class QueryServiceTest {
     return queries.submit(QUERY, source, ProgressListener.SILENT);
   }
 
-  /** Returns the rows of a query that has less than a page of windows. */
+  /** Returns the rows of a query whose windows fit on one page. */
   private List<JsonNode> rows(String id) {
     List<JsonNode> rows = new ArrayList<>();
     queries.results().windowsAfter(id, "").forEach(window -> window.rows().forEach(rows::add));
@@ -110,7 +110,9 @@ class QueryServiceTest {
     return children;
   }
 
-  /** Returns this process's pipeline files that have the prefix and are not being deleted. */
+  /**
+   * Returns the files with this prefix in temporary folders, except those that are being deleted.
+   */
   private static List<Path> files(String prefix) throws IOException {
     Path folder = Path.of(System.getProperty("java.io.tmpdir"));
     try (Stream<Path> all = Files.walk(folder, 2)) {
