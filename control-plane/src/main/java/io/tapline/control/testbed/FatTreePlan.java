@@ -23,8 +23,8 @@ import java.util.stream.Collectors;
  *
  * @param name prefix of all its names
  * @param linkMbit rate of each link between switches; 0 for no limit
- * @param queuePackets queue length of each port with a rate, in packets; 0 for 20 ms of
- *     full packets, at least 10
+ * @param queuePackets queue length of each port with a rate, in packets; 0 for 20 ms of full
+ *     packets, at least 10
  * @param memif true if mirror ports are shared memory (DPDK's memif) rather than network devices;
  *     hosts then have no mirror0
  * @param polled names of the switches whose ports {@link PolledPorts DPDK polls}, in any order;
