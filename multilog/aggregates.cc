@@ -1,4 +1,4 @@
-// Computes aggregates at a snapshot's tails: from buckets, or from rows where buckets are ahead of the snapshot.
+// Computes aggregates at a snapshot's tails: from buckets if possible, otherwise from rows.
 #include <algorithm>
 
 #include "multilog/multilog_impl.h"
@@ -10,7 +10,7 @@ constexpr int kReadAttempts = 64;
 
 }  // namespace
 
-// Returns a snapshot with the same tails that may outlive the given one.
+// Returns a snapshot that has the same views, or only `view` if it is not null, and may outlive `snapshot`.
 Snapshot MultiLogImpl::borrow(const Snapshot& snapshot, const Snapshot::View* view) const {
   Snapshot borrowed;
   borrowed.pin_ = epochs_.enter();
@@ -19,7 +19,8 @@ Snapshot MultiLogImpl::borrow(const Snapshot& snapshot, const Snapshot::View* vi
   return borrowed;
 }
 
-// Folds the rows of the aggregate's filter that have arrived since the aggregate was added, with times in [low, high].
+// Folds the rows that the aggregate's filter has selected since the aggregate was added, with times in [low, high].
+// Adds the number of unreadable segments to `unreadable`.
 void MultiLogImpl::fold(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot,
                         const Snapshot::View* view, uint64_t low, uint64_t high, std::vector<uint64_t>* state,
                         uint64_t* unreadable) const {
@@ -38,8 +39,8 @@ void MultiLogImpl::fold(const tapline::multilog::Aggregate& aggregate, const Sna
   *unreadable += cursor.statistics().unreadable;
 }
 
-// Reads one writer's state from its buckets, and adds the time ranges that the buckets don't cover to `rest`. Returns
-// false if the evicted state can't be used, or if the ring has advanced in the meantime.
+// Reads one writer's state from its buckets, and adds the time ranges that must be computed from rows to `rest`.
+// Returns false if the evicted state is needed but can't be used, or if the writer changed the buckets in the meantime.
 bool MultiLogImpl::read_cached(const tapline::multilog::Aggregate& aggregate, const Snapshot& snapshot, uint64_t low,
                                uint64_t high, std::vector<uint64_t>* state,
                                std::vector<std::pair<uint64_t, uint64_t>>* rest, const Snapshot::View& view) const {
@@ -101,7 +102,7 @@ Result<AggregateValue> MultiLogImpl::read_aggregate(const std::string& name, con
       rest.clear();
       cached = read_cached(*aggregate, snapshot, low, high, &state, &rest, view);
       const auto* mine = aggregate->per_writer[view.log->number()].load(std::memory_order_acquire);
-      // Retrying can't help if buckets are ahead of this snapshot or have left the ring.
+      // Retrying can't help if the evicted state is ahead of this snapshot, or covers more than the time range.
       if (!cached && (mine->buckets->version(mine->buckets->slots()) > view.tail || low != 0 || high != kAllTime))
         break;
     }

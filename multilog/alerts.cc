@@ -13,8 +13,9 @@ constexpr int64_t kLateNs = 100000;
 
 }  // namespace
 
-// Returns the earliest row time that is not before `time`. Zone maps show which zones may contain such a time. Zones
-// that begin before `time` are searched row by row; an archived zone of this kind counts as having a row at `time`.
+// Returns the earliest row time that is not before `time`, or kAllTime if there is none. Zone maps show which zones may
+// contain such a time. Zones whose minimum is before `time` are searched row by row; an archived zone of this kind
+// counts as having a row at `time`.
 uint64_t MultiLogImpl::next_time(const Snapshot& snapshot, uint64_t time) const {
   uint64_t next = kAllTime;
   for (const Snapshot::View& view : snapshot.views()) {
@@ -61,7 +62,7 @@ std::vector<Alert> MultiLogImpl::take_alerts() {
   return alerts;
 }
 
-// Sleeps until a trigger is due or, if there are no triggers, until one is added.
+// Evaluates the triggers that are due, then sleeps until the next one is due or a trigger is added.
 void MultiLogImpl::run_triggers() {
   while (!stop_.load(std::memory_order_acquire)) {
     const auto due = static_cast<int64_t>(std::min<uint64_t>(triggers_->evaluate(static_cast<uint64_t>(monotonic_ns())),

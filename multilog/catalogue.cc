@@ -8,7 +8,7 @@
 namespace tapline::multilog {
 namespace {
 
-// Percent-escapes a word of a catalogue line, so that it has no spaces.
+// Percent-escapes a word of a catalogue line. The result is not empty, and has no spaces or semicolons.
 std::string escaped(const std::string& text) {
   std::string out;
   char code[4];
@@ -133,7 +133,7 @@ Status MultiLogImpl::load_definition(const std::string& line) {
   return add_trigger_locked(spec);
 }
 
-// Reports each definition that can't be recreated as a separate problem.
+// Recreates the definitions, and reports each one that can't be recreated as a separate problem.
 Status MultiLogImpl::load_catalogue(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {

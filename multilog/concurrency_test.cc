@@ -1,4 +1,4 @@
-// Runs threads concurrently, so that ThreadSanitizer can find data races, and checks that only the listed outcomes
+// Runs threads concurrently, so that ThreadSanitizer can find data races, and checks that only acceptable outcomes
 // occur. Rows contain their writer and number, so each reader can verify that it sees a prefix.
 #include <gtest/gtest.h>
 
@@ -41,7 +41,8 @@ void append_numbered(Writer* writer, uint64_t* next, uint64_t count) {
   EXPECT_EQ(result.dropped, 0u);
 }
 
-// Checks that all views of one snapshot (raw, by filter, by index, by aggregate) show the same rows.
+// Checks that an aggregate and three queries (a scan, a filter, an index) each show exactly the rows of their
+// snapshots.
 void check_snapshot(const MultiLog& log) {
   const Snapshot snapshot = log.take_snapshot();
   uint64_t expected_quarter = 0;
@@ -116,14 +117,14 @@ TEST(Concurrency, EveryReadSeesAPrefixOfEachWriter) {
   reader.join();
   check_snapshot(*log);
   EXPECT_GE(log->writer(0)->tail(), 200000u);
-  // The trigger thread is scheduled eventually.
+  // Waits until the trigger thread has been scheduled.
   for (int i = 0; i < 10000 && log->trigger_statistics().alerts == 0; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_GT(log->trigger_statistics().alerts, 0u);
 }
 
-// Two writers append a row each; two readers read twice. A reader must still see all rows that it saw before; no other
-// outcomes are acceptable.
+// Two writers append a row each while a reader takes two snapshots. The second one must still show all rows of the
+// first; no other outcomes are acceptable.
 TEST(Concurrency, ReadersOfTwoWritersSeeAcceptableOutcomesOnly) {
   const auto log = opened(size_t{8} << 20, false, 64);
   Writer *a = *log->add_writer(), *b = *log->add_writer();
@@ -179,8 +180,8 @@ TEST(Concurrency, OffsetsAreWrittenBeforeTheyAreCounted) {
   }
 }
 
-// A writer is stopped in the middle of an append: inside the filter's user function, after its rows and before its tail
-// are written.
+// A writer is stopped in the middle of an append: inside the aggregate's user function, after its rows are written and
+// before its tail is.
 TEST(Concurrency, AStoppedWriterBlocksNoOtherThread) {
   std::atomic<bool> stopped{false}, go_on{false};
   Options options(paper_schema());
@@ -213,8 +214,7 @@ TEST(Concurrency, AStoppedWriterBlocksNoOtherThread) {
   const Snapshot snapshot = log->take_snapshot();
   EXPECT_EQ(snapshot.views()[0].tail, 5u);
   EXPECT_EQ(snapshot.views()[1].tail, 3000u);
-  // The aggregate's bucket is being changed, so readers fold the prefix from the rows. (With go_on, they would also see
-  // row 7.)
+  // The stopped writer is changing its bucket, so readers fold the rows before its tail instead; these exclude row 7.
   const auto value = log->read_aggregate("n", snapshot);
   ASSERT_TRUE(value.ok());
   EXPECT_EQ(static_cast<uint64_t>(value->values[0].whole), 3005u);

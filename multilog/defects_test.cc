@@ -1,4 +1,4 @@
-// Tests the correct behaviour where Confluo's published code was found to have a defect or a limit.
+// Tests that MultiLog behaves correctly where Confluo's published code has a defect or a limit.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -122,7 +122,7 @@ TEST_F(Defects, LateAndReplayedDataAlerts) {
   append(10000 * kMs);
   log_->evaluate_triggers(kMs);
   EXPECT_TRUE(log_->take_alerts().empty());
-  // The first row is a few buckets late. The next one is hours late: its bucket left the ring of 64 long ago.
+  // The first row is 10 buckets late. The next one is 10 s late: its bucket is older than all 64 buckets in the ring.
   append(9990 * kMs, 600);
   log_->evaluate_triggers(3 * kMs);
   auto alerts = log_->take_alerts();
@@ -134,7 +134,7 @@ TEST_F(Defects, LateAndReplayedDataAlerts) {
   alerts = log_->take_alerts();
   ASSERT_EQ(alerts.size(), 1u);
   EXPECT_EQ(alerts[0].window_begin_ns, 7 * kMs);
-  // A newer row may arrive before the evaluation.
+  // A newer row may precede a late one in the same evaluation.
   append(10010 * kMs, 1);
   append(10005 * kMs, 600);
   log_->evaluate_triggers(6 * kMs);
@@ -169,7 +169,7 @@ TEST_F(Defects, ALateRowAlertsInWindowsThatEndAfterIt) {
   expect_one_alert_behind(1000, 1);
   append(9000 * kMs, 1);
   log_->evaluate_triggers(5 * kMs);
-  // The row's bucket has left the ring, so the log is read.
+  // The row's bucket is older than the ring, so its windows are computed from the log.
   expect_one_alert_behind(2000, 7);
 }
 
@@ -228,7 +228,7 @@ TEST_F(Defects, AverageWorks) {
             Code::kInvalid);
 }
 
-// Segments outside a query's time range must be skipped; segments that touch its ends must not.
+// A time range must select exactly its rows, also at the boundaries of segments.
 TEST_F(Defects, TimeRangesSelectRowsInsteadOfSegments) {
   for (uint64_t i = 0; i < 3 * 1024; ++i) append(kMs * (i + 1));
   const auto rows_of = [&](const std::string& expression, uint64_t low = 0, uint64_t high = kAllTime) {

@@ -1,4 +1,4 @@
-// Implements the definitions of filters, aggregates and triggers, and the pipeline that writers run.
+// Adds and removes filters, aggregates and triggers, and builds the pipeline that writers run.
 #include <algorithm>
 
 #include "multilog/multilog_impl.h"
@@ -58,8 +58,8 @@ bool MultiLogImpl::is_referenced(const tapline::multilog::Aggregate& aggregate) 
   });
 }
 
-// Builds a new pipeline from the definitions. Each writer adopts it with its next piece, and the old pipeline is freed
-// once no writer uses it.
+// Builds a new pipeline from the definitions. Each writer switches to it at its next piece, and the old pipeline is
+// freed once no writer uses it.
 void MultiLogImpl::rebuild() {
   auto pipeline = std::make_unique<Pipeline>(options_.schema);
   pipeline->serial = ++pipelines_;
@@ -157,7 +157,7 @@ Status MultiLogImpl::add_aggregate_locked(const AggregateSpec& spec) {
   aggregate->filter = find_filter(spec.filter);
   if (aggregate->filter == nullptr) {
     if (!spec.filter.empty()) return {Code::kNotFound, "no filter " + spec.filter};
-    // An unnamed filter, which is created once, selects all rows.
+    // Aggregates over all rows share an unnamed filter, which the first one creates.
     for (const auto& filter : filters_) {
       if (filter->name.empty()) aggregate->filter = filter;
     }

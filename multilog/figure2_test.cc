@@ -1,5 +1,5 @@
-// Repeats Figure 2 of the Confluo paper with only the library: two flows share a switch that drops packets for one of
-// three reasons, and the monitored and diagnostic data show which one. Also covers other uses of aggregates.
+// Reproduces Figure 2 of the Confluo paper with the library alone: two flows share a switch that drops packets for
+// one of three reasons, and the monitored and diagnostic data show which one. Also covers other uses of aggregates.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,8 +23,8 @@ Schema flow_schema() {
                         {.name = "queue_depth", .type = FieldType::kU16, .optional = true}});
 }
 
-// Returns the function of Figure 2: the greatest sequence number and its packet's timestamp. Later timestamps win, so
-// states merge in any order.
+// Returns the function of Figure 2: the greatest sequence number and its packet's timestamp. The greater sequence
+// number wins, so states can be merged in any order.
 UserFunction max_seq() {
   UserFunction function;
   function.words = 2;
@@ -81,7 +81,8 @@ class Network {
       const uint32_t flow = 1 + time_ns / 100000 % 2;
       send(time_ns, flow, 1000 + time_ns / 100000 * 1500);
       if (!drops(time_ns, flow, random)) continue;
-      // Only the retransmission arrives: late, and with a lower sequence number than newer packets.
+      // The dropped packet arrives only as a retransmission, late and with a lower sequence number than its flow's
+      // newest packet.
       lost_.push_back({time_ns + 5 * kMs, flow, 999 + time_ns / 100000 * 1500});
     }
     log_->evaluate_triggers(kMs);
@@ -97,7 +98,8 @@ class Network {
     const double p2 =
         log_->aggregate({.filter = "flow2"}, {.function = "MAX", .field = "priority"})->values[0].as_double();
     if (p1 < p2 && c1 > 0 && c2 < c1 / 20) return Scenario::kUnequalPriority;
-    // Returns the differences between the times of the two flows' retransmissions, in buckets of 10 ms.
+    // Computes the mean and deviation of the intervals between the flows' retransmissions, with times rounded down to
+    // 10 ms.
     std::vector<double> times;
     for (const char* filter : {"rtms1", "rtms2"}) {
       auto cursor = log_->query({.filter = filter});
@@ -207,7 +209,7 @@ TEST_F(Aggregates, SketchesMergeOverWritersAndBuckets) {
   EXPECT_EQ(sizes->names, (std::vector<std::string>{"P50", "P99"}));
   EXPECT_NEAR((*sizes)["P50"].as_double(), 500, 500 * 0.016);
   EXPECT_NEAR((*sizes)["P99"].as_double(), 990, 990 * 0.016);
-  // If a time range's buckets were evicted, the same functions compute its aggregates from the rows.
+  // The same functions compute ad-hoc aggregates, and those of time ranges whose buckets were evicted, from the rows.
   EXPECT_NEAR(
       log_->aggregate({.expression = "flow < 100"}, {.function = "DISTINCT", .field = "flow"})->values[0].as_double(),
       100, 5);

@@ -1,10 +1,10 @@
-// The computation of an aggregate: a fold of rows into a state of 64-bit words that merges with others of its kind.
+// Aggregate functions: each one folds rows into a state of 64-bit words, and states of the same function can be merged.
 //
 //   state 0 (all words 0) ── add(rows) ──▶ state ── merge ──▶ state ── outputs ──▶ numbers
 //
-// Merging is associative and commutative: each writer and each time bucket folds separate rows, and readers merge them
-// (Confluo §3.2). Words are read and written only through Cells, since readers copy them while a writer writes
-// (aggregate/buckets.h explains how readers detect this). The bytes of the sketches are defined in schema/sketches.md.
+// Each writer and each time bucket folds separate rows, and readers merge their states in any order (Confluo §3.2).
+// Words are read and written only through Cells, since readers copy them while a writer writes (aggregate/buckets.h
+// explains how readers detect this). schema/sketches.md defines the layout of the sketches.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace tapline::multilog {
 
-// Words shared with readers: each access is atomic, release or acquire, which costs nothing on x86.
+// Words shared with readers. Accesses are atomic: loads acquire and stores release, which costs nothing on x86.
 class Cells {
  public:
   explicit Cells(uint64_t* words) : words_(words) {}
@@ -47,8 +47,8 @@ class AggregateFunction {
   virtual std::vector<Number> outputs(Cells state) const = 0;
 };
 
-// A user-defined function: `add` and `merge` change only their first state. A state of zeros means that there are no
-// rows.
+// A user-defined function. `add` and `merge` must change only their first argument. A state of zeros must mean that
+// there are no rows.
 struct UserFunction {
   size_t words = 1;
   std::vector<std::string> outputs;
@@ -74,8 +74,8 @@ struct FunctionSpec {
 
 using UserFunctions = std::vector<std::pair<std::string, UserFunction>>;
 
-// Returns kInvalid with a message if the function or field is unknown, or if the field's type doesn't support the
-// function.
+// Creates a function. Returns kInvalid if the specification is invalid, for example if the field's type doesn't support
+// the function.
 Result<std::shared_ptr<const AggregateFunction>> make_function(const FunctionSpec& spec, const Schema& schema,
                                                                const UserFunctions& users);
 
@@ -107,7 +107,7 @@ class GroupedFunction final : public AggregateFunction {
   std::vector<Number> outputs(Cells state) const override;
 
   std::vector<Group> groups(Cells state, bool with_states = false) const;
-  // Returns the outputs of the row's group, or missing numbers if the row has no group.
+  // Returns the outputs of the row's group, or missing numbers if the table has no entry for it.
   std::vector<Number> outputs_for(Cells state, const uint8_t* row) const;
 
  private:
@@ -116,7 +116,8 @@ class GroupedFunction final : public AggregateFunction {
   // Covers all parts of 4 fields of the maximum width.
   static constexpr size_t kMaxKeys = 32;
   bool keys_of(const uint8_t* row, uint64_t* keys) const;
-  // Returns the group's state: an existing state, a new one, or that of the rest.
+  // Returns the state of the group with these keys, which is added if it is new, or that of the rest if the table is
+  // full.
   Cells state_for(Cells state, const uint64_t* keys) const;
   bool find(Cells state, const uint64_t* keys, size_t* slot) const;
 

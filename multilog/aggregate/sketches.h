@@ -7,7 +7,7 @@
 
 namespace tapline::multilog {
 
-// Spreads the bits of a key. All implementations that read the sketches, in any language, use the same function.
+// Hashes a key (SplitMix64). All implementations that read the sketches, in any language, must use the same function.
 uint64_t sketch_hash(uint64_t key);
 
 // HyperLogLog with 2048 one-byte registers, 8 to a word. The standard error is 2.3 %.

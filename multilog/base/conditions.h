@@ -5,7 +5,7 @@
 
 namespace tapline::multilog {
 using namespace conditions;
-// Imported by name, because node/ also includes parsers' headers, which define types with the same names.
+// Also declared one by one, because node/ includes parsers' headers, which define types with the same names in tapline.
 using conditions::Field;
 using conditions::FieldType;
 using conditions::Schema;

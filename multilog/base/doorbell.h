@@ -1,7 +1,7 @@
 // Lets one thread sleep until a deadline, or until another thread has work for it.
 //
 // ring() never blocks, even if the sleeping thread is paused: it costs one exchange, and a system call only if a thread
-// sleeps, so writers may call it. A ring while the thread is busy is not lost: the thread's next wait returns
+// is asleep, so writers may call it. A ring while the thread is busy is not lost: the thread's next wait returns
 // immediately. Everything written before ring() is visible after the wait that received it.
 #pragma once
 

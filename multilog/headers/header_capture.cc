@@ -82,7 +82,7 @@ void HeaderCapture::take_one(const RawPacket& raw) {
   add(counters_->packets);
   Packet packet;
   const DecodeOutcome outcome = decode(raw, hasher_, &packet);
-  // A fragment is also a packet with a header; the first fragment of a datagram shows its flow.
+  // A fragment has an IP header, too, so it becomes a row, with ports 0.
   if (outcome != DecodeOutcome::kOk && outcome != DecodeOutcome::kFragment)
     return add(counters_->undecoded[static_cast<size_t>(outcome)]);
   if (outcome == DecodeOutcome::kFragment) packet.flow_hash = hash_flow(hasher_, packet);

@@ -40,14 +40,14 @@ struct CaptureOptions {
   CaptureSettings settings() const { return {sampling_rate, filter}; }
 };
 
-// Written by the capturing thread, readable by any thread, even one of another process (header_feed.h).
+// Written by the capturing thread; any thread may read them, even in another process (header_feed.h).
 struct CaptureCounters {
   std::atomic<uint64_t> packets{0}, rows{0};
   std::atomic<uint64_t> unsampled{0}, filtered{0};
-  // Number of packets for which no writer had room.
+  // Number of packets for which no ring had room.
   std::atomic<uint64_t> ring_full{0};
   std::array<std::atomic<uint64_t>, kDecodeOutcomes> undecoded{};
-  // Number of packets lost by the source, by the reasons of packet_io/accounting.
+  // Number of packets lost by the source, by drop reason (packet_io/accounting).
   std::array<std::atomic<uint64_t>, kOwnDrops> lost{};
   std::atomic<uint64_t> unsupported_link{0};
   // Number of packets that arrived while there was no node.
@@ -59,8 +59,8 @@ struct CaptureCounters {
 
 class HeaderCapture {
  public:
-  // Returns kInvalid for an invalid filter. All arguments must outlive the capture. Adds to the values in `counters`,
-  // or uses separate counters if it is null.
+  // Returns kInvalid for an invalid filter. `layout`, `rings` and `counters` must outlive the capture. Adds to the
+  // values in `counters`, or uses its own counters if it is null.
   static Result<std::unique_ptr<HeaderCapture>> make(const CaptureOptions& options, const HeaderLayout* layout,
                                                      std::vector<RowRing*> rings, CaptureCounters* counters = nullptr);
   ~HeaderCapture();
@@ -68,16 +68,18 @@ class HeaderCapture {
   // Any thread: changes the settings, starting with the next burst. Returns kInvalid for an invalid filter.
   Status change(const CaptureSettings& settings);
 
-  // Runs until the source ends or `stop` is set, then closes the rings. REQUIRES: the source is started.
+  // Runs until the source ends or `stop` is set, then closes the rings. REQUIRES: the source has been started.
   void run(PacketSource* source, const std::atomic<bool>* stop);
-  // Steps of run(), for callers that poll the source themselves: take a burst, flush waiting rows when no packet
-  // arrives, count the source's new losses, and count packets that passed earlier.
+  // The steps of run(), for callers that poll the source themselves: take() processes a burst, flush() commits waiting
+  // rows when no packets arrive, and lose() counts the source's new losses. missed_before() counts packets that passed
+  // before the capture existed.
   void take(std::span<const RawPacket> burst);
   void flush();
   void lose(const PacketSource::Losses& further_losses);
   void missed_before(uint64_t packets);
-  // Makes the capture wait for room instead of dropping a row, which is useful for files. The capture stops waiting
-  // once all writers have been stuck for a second, and waits again once one of them has made progress.
+  // Makes the capture wait for room in a ring instead of dropping a row; run() sets this for sources that are not live.
+  // The capture stops waiting once all rings have been full for a second, and waits again once one of them has had
+  // room.
   void wait_for_room(bool wait) { wait_ = wait; }
 
   const CaptureCounters& counters() const { return *counters_; }

@@ -158,7 +158,7 @@ TEST(HeaderCapture, KeepsTheFramesFirstBytes) {
     ASSERT_EQ(kept.size(), bytes);
     EXPECT_TRUE(std::equal(kept.begin(), kept.end(), frame.bytes.begin()));
     EXPECT_EQ(captured.layout.wire_bytes_of(captured.rows[0].data()), frame.bytes.size());
-    // The frame has fewer bytes than are kept.
+    // The ICMP frame has only 35 bytes.
     EXPECT_EQ(captured.layout.frame_of(captured.rows[1].data()).size(), std::min(bytes, 35u));
   }
 }
@@ -199,7 +199,7 @@ TEST(HeaderCapture, FilterSamplingAndMalformedFrames) {
   EXPECT_LT(captured.rows.size(), 75u);
   EXPECT_EQ(dropped.at("not_ip"), 1u);
   EXPECT_TRUE(captured.balanced());
-  // Sampling twice keeps the same flows as sampling once.
+  // Sampling is deterministic, so a second run keeps the same flows.
   const CaptureRun sampled_twice(frames, {.sampling_rate = 0.5, .filter = "src_port < 1100"});
   EXPECT_EQ(sampled_twice.rows, captured.rows);
 }
@@ -217,14 +217,14 @@ Bytes operator+(Bytes first, const Bytes& second) {
   return first;
 }
 
-// Makes a frame with an IP datagram that carries the payload from one end of the tunnel to the other.
+// Makes a frame with an IPv4 datagram that carries the payload from one end of a tunnel to the other.
 Bytes tunnel(uint8_t protocol, const Bytes& payload) {
   return ethernet(0x0800, ip_v4("192.0.2.1", "192.0.2.2", protocol, payload));
 }
 Bytes udp(uint16_t dst_port, const Bytes& payload) {
   return testing::udp_datagram(50000, dst_port, {reinterpret_cast<const char*>(payload.data()), payload.size()});
 }
-// Makes an IPv4 fragment with an offset of `words` eight-byte words.
+// Turns the frame's IPv4 datagram into a fragment with an offset of `words` eight-byte words.
 Bytes fragment(Bytes frame, uint8_t words, bool has_more) {
   frame[14 + 6] = has_more ? 0x20 : 0;
   frame[14 + 7] = words;
@@ -319,7 +319,7 @@ TEST(PcapngWriter, AnInterfaceForEachLinkType) {
   EXPECT_EQ(writer.pending_bytes(), 0u);
 }
 
-// Writes the row of a packet from one of three taps: sw1:2:arrivals, sw2, and a tap without a switch.
+// Tests rows of packets from three taps: sw1:2:arrivals, sw2, and a tap without a switch.
 class TapNamesTest : public ::testing::TestWithParam<uint32_t> {
  protected:
   std::vector<uint8_t> row_of(uint8_t tap) const {

@@ -33,7 +33,7 @@ Result<FeedSettings> read_settings(const std::string& directory) {
   return FeedSettings::from_text(text.str());
 }
 
-// Maps the counters, which exist as long as some process maps them.
+// Maps the file of counters until the last pointer to them is released.
 Result<std::shared_ptr<FeedCounters>> map_counters(const std::string& path, bool create) {
   const int flags = O_RDWR | O_CLOEXEC | (create ? O_CREAT | O_TRUNC : 0);
   const int fd = open(path.c_str(), flags, 0600);
@@ -51,7 +51,7 @@ Result<std::shared_ptr<FeedCounters>> map_counters(const std::string& path, bool
   return counters;
 }
 
-// Fails if other users may write to the directory: they could plant rings there and read every header.
+// Fails if another user owns the directory or may write to it: that user could plant rings there and read every header.
 Status require_own(const std::string& directory) {
   struct stat made = {};
   if (stat(directory.c_str(), &made) != 0)
@@ -147,8 +147,8 @@ bool FeedReader::resume() {
   return true;
 }
 
-// Always makes new files. A process that has mapped the old files keeps them, and detects by the generation that they
-// are old.
+// Always creates new files. A process that has mapped the old files keeps using them until it detects the new
+// generation.
 Status FeedReader::begin() {
   settings_.generation = static_cast<uint64_t>(wall_ns());
   const HeaderLayout layout(settings_.frame_bytes, settings_.telemetry_hops, settings_.tap_names);
@@ -226,7 +226,7 @@ Status FeedWriter::attach(uint32_t lanes, const HashKey& hash_key) {
   return {};
 }
 
-// Counts packets that have neither a committed row nor a counted drop.
+// Counts as "monitor_restarted" the packets that have neither a committed row nor a counted drop.
 void FeedWriter::count_unfinished_packets() {
   CaptureTotals totals;
   for (const CaptureCounters& lane : counters_->lanes) totals.add(lane);

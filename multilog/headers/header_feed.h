@@ -1,15 +1,15 @@
 // Passes headers from a monitor's process to a node's process, through files in a tmpfs directory that both map:
 //
-//   settings      written by the node as text, replaced as a whole: the rows' layout and the capture settings
+//   settings      written by the node as text, replaced atomically: the rows' layout and the capture settings
 //   ring-0 …      rows, one ring per writer of the node
 //   counters      written by the monitor: the outcome of every packet that it saw
 //   node, monitor locked by the process in that role; the kernel releases the locks of a dead process
 //
 //   packets = rows taken by nodes + rows in the rings + sum of dropped
 //
-// Either side may die and be restarted: the rings and the counters stay. Packets that a dead monitor was processing are
-// counted when the next monitor joins ("monitor_restarted"). Rows that a dead node had taken but that its log has lost
-// are counted when the next node opens the directory ("node_restarted").
+// Either side may die and be restarted: the rings and the counters remain. Packets that a dead monitor was processing
+// are counted when the next monitor joins ("monitor_restarted"). Rows that a dead node had taken but that its log has
+// lost are counted when the next node opens the directory ("node_restarted").
 #pragma once
 
 #include <memory>
@@ -49,7 +49,7 @@ struct CaptureTotals {
   void add(const CaptureCounters& counters);
 };
 
-// A file lock that only this process holds, until the object is destroyed or the process ends.
+// An exclusive file lock, held until the object is destroyed or the process ends.
 class FileLock {
  public:
   // Returns kInUse if another process holds the lock.
@@ -63,17 +63,18 @@ class FileLock {
   int fd_;
 };
 
-// The node's side. Each ring belongs to one thread; the other functions may be called on any thread.
+// The node's side. Each ring belongs to one thread; the other functions may be called on any thread, change() on one at
+// a time.
 class FeedReader {
  public:
-  // Resumes from the state that an earlier node left there, if that node had the same rows and the same number of
-  // rings. Creates the directory if it is missing. Returns kInUse if another node uses it.
+  // Resumes from the state that an earlier node left in the directory, if that node had the same row layout and
+  // number of rings. Creates the directory if it is missing. Returns kInUse if another node uses it.
   static Result<std::unique_ptr<FeedReader>> open(const std::string& directory, FeedSettings settings);
 
   RowRing* ring(uint32_t number) { return rings_[number].get(); }
-  // Returns the monitors' counts since the rings were made.
+  // Returns the monitors' counts since the rings were created.
   CaptureTotals totals() const;
-  // Returns the number of rows taken by earlier nodes.
+  // Returns the number of rows that earlier nodes took from these rings.
   uint64_t taken_before() const { return taken_before_; }
   Status change(const CaptureSettings& capture);
 
@@ -103,7 +104,8 @@ class FeedWriter {
   // Returns the capture that writes to a lane's share of the rings, for use on the lane's thread. REQUIRES: this object
   // outlives the lane.
   HeaderCapture* capture(uint32_t lane) { return captures_[lane].get(); }
-  // Applies the node's current settings. Returns false if the node has new rings, so that the monitor must join again.
+  // Applies the node's current settings. Returns false if the node has created new rings; the monitor must then join
+  // again.
   bool follow();
 
  private:

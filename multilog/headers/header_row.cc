@@ -115,7 +115,7 @@ void write_addresses(const Packet& packet, Fixed* row, uint32_t* present) {
   *present |= kV6;
 }
 
-// REQUIRES: decode() returned kOk, so the whole IP header was captured.
+// REQUIRES: decode() returned kOk or kFragment, so the whole IP header was captured.
 void write_ip(const Packet& packet, Fixed* row, uint32_t* present) {
   const uint8_t* ip = packet.data + packet.ip_offset;
   if (packet.ip_version == 4) {
@@ -129,8 +129,8 @@ void write_ip(const Packet& packet, Fixed* row, uint32_t* present) {
   }
 }
 
-// Returns true if decode() found telemetry in place of an EtherType, so that the type of the next header can replace
-// it.
+// Returns true if decode() found telemetry with an EtherType of its own, directly before the IP header. It can then be
+// cut out: its shim ends with the EtherType that follows.
 bool has_telemetry_tag(const RawPacket& raw, const Packet& packet) {
   constexpr uint32_t kTypeAndShim = 6;
   if (packet.telemetry_bytes == 0 || packet.telemetry_offset < kTypeAndShim) return false;
@@ -138,8 +138,8 @@ bool has_telemetry_tag(const RawPacket& raw, const Packet& packet) {
   return type[0] == 0x88 && type[1] == 0xb5 && packet.ip_offset == packet.telemetry_offset + packet.telemetry_bytes;
 }
 
-// Returns the end of the bytes to keep. A user who may see the row's addresses may also see these bytes, so they must
-// not include an inner packet whose addresses are not in the row.
+// Returns the offset at which the bytes to keep end. A user who may see the row's addresses may also see these bytes,
+// so they must not include an inner packet whose addresses are not in the row.
 uint32_t end_of_frame(const RawPacket& raw, const Packet& packet) {
   return may_carry_packet(packet) ? packet.payload_offset : raw.captured_bytes;
 }

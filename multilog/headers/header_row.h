@@ -1,8 +1,8 @@
 // A packet's header as a row of the node's MultiLog.
 //
-// Contains the innermost packet's fields, as decode() returns them, and the first bytes of the frame as captured, which
-// pcapng shows. A field is absent if it belongs to the other address family or another protocol, if the packet has no
-// tag, tunnel or telemetry, or if its tap has no known names.
+// Contains the innermost packet's fields, as decode() returns them, and the frame's first bytes, for pcapng. A field is
+// absent if it belongs to the other address family or another protocol, if the packet has no tag, tunnel or telemetry,
+// or if its tap has no known names.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ class HeaderLayout {
   // Writes a row of row_bytes() bytes.
   void write(const RawPacket& raw, const Packet& packet, uint8_t* row) const;
 
-  // Returns the frame's bytes in a row, and the frame's length on the wire.
+  // Return the kept bytes of the frame, its length on the wire, and its link type.
   std::span<const uint8_t> frame_of(const uint8_t* row) const;
   uint32_t wire_bytes_of(const uint8_t* row) const;
   LinkType link_of(const uint8_t* row) const;
@@ -48,10 +48,11 @@ class HeaderLayout {
   static std::string tap_name(std::span<const uint8_t> tap_bytes);
 
  private:
-  // Writes the fields that follow the frame: path, hop_ns, hop_latency_ns, queue_depth, hops, path_cut.
+  // Writes the fields that follow the frame: path, hop_ns, hop_latency_ns, queue_depth, hops, path_cut. Returns their
+  // presence bits.
   uint32_t write_telemetry(const Packet& packet, uint8_t* row) const;
   uint32_t telemetry_bytes() const;
-  // Writes the fields that follow the telemetry: switch, port, side.
+  // Writes the fields that follow the telemetry: switch, port, side. Returns their presence bits.
   uint32_t write_tap(uint8_t tap, uint8_t* row) const;
 
   // The bytes of a tap's fields in a row, and their presence bits.

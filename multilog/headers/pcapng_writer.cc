@@ -15,7 +15,7 @@ void put(std::string* out, T value) {
 }
 void pad(std::string* out) { out->resize((out->size() + 3) / 4 * 4); }
 
-// Writes the block's length before and after the content (draft, section 3.1).
+// Writes a block, with its length before and after the body (draft, section 3.1).
 void put_block(std::string* out, uint32_t type, const std::string& body) {
   const auto bytes = static_cast<uint32_t>(12 + body.size());
   put(out, type);

@@ -5,11 +5,11 @@
 //   consumer   front() → take() → pop()                          tail (acquire), the rows, then head (release)
 //
 // Either side may die at any instruction and be replaced by another one that attaches: uncommitted rows are invisible,
-// and a batch that was taken is not seen again.
+// and skip_taken() skips a batch that was taken.
 //
 // Only this project's programs are expected to write to the memory, but no content can make a program read or write
-// outside the ring. Sizes are checked once, when the ring is attached, and kept elsewhere; a batch's number of rows is
-// clamped.
+// outside the ring. Sizes are checked once, when the ring is attached, and then kept in private memory; a batch's
+// number of rows is clamped.
 #pragma once
 
 #include <atomic>
@@ -36,7 +36,8 @@ class RowRing {
   // Makes a ring in a new file (in /dev/shm or another tmpfs) for another process to attach. Returns kExists if the
   // file exists.
   static Result<std::unique_ptr<RowRing>> create(const std::string& path, const Shape& shape);
-  // Attaches to a ring in a file. Returns kInvalid if the file is not a ring, or if its rows have another length.
+  // Attaches to a ring in a file. Returns kNotFound if there is no file, and kInvalid if it is not a ring or its rows
+  // have another length.
   static Result<std::unique_ptr<RowRing>> attach(const std::string& path, uint32_t row_bytes);
   ~RowRing();
   RowRing(const RowRing&) = delete;
@@ -66,7 +67,7 @@ class RowRing {
   // Consumer: sleeps until there may be a batch or wake() is called. If the producer may be in another process, sleeps
   // for `elsewhere_ns` instead.
   void await(int64_t elsewhere_ns);
-  // Any thread of this process: wakes the consumer.
+  // Any thread of this process: wakes the consumer. Has no effect on a ring in a file.
   void wake();
 
   // Any thread: return the total numbers of rows committed, taken, popped and dropped.

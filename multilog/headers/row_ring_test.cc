@@ -56,7 +56,7 @@ TEST(RowRing, ReturnsRowsInOrderAndIsBounded) {
   EXPECT_EQ(ring->popped(), 2u);
 }
 
-// Passes numbers from one thread to another. The consumer checks the order and every row.
+// Passes numbers from one thread to another. The consumer checks that it gets every row, in order.
 void carry(RowRing* producer, RowRing* consumer) {
   constexpr uint64_t kRows = 200'000;
   std::thread thread([&] {
@@ -89,7 +89,7 @@ void carry(RowRing* producer, RowRing* consumer) {
   EXPECT_EQ(consumer->popped(), producer->committed());
 }
 
-// If a consumer missed a batch or the end, it would sleep forever.
+// A consumer that missed the wake-up for a batch or for the end would sleep forever.
 TEST(RowRing, PassesRowsBetweenThreads) {
   auto ring = std::move(*RowRing::make({.row_bytes = 8, .batch_rows = 16, .batches = 8}));
   carry(ring.get(), ring.get());
@@ -104,7 +104,7 @@ TEST(RowRing, PassesRowsBetweenTwoMappings) {
   carry(producer.get(), consumer.get());
 }
 
-// After a consumer is killed, the next one starts with the batch that was not popped.
+// After a consumer is killed, the next one starts with the first batch that was not popped.
 TEST(RowRing, AnotherConsumerResumesWhereTheFirstStopped) {
   const RingFile file;
   auto producer = std::move(*RowRing::create(file.path(), {.row_bytes = 8, .batch_rows = 1, .batches = 8}));
