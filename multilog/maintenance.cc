@@ -6,8 +6,8 @@
 
 namespace tapline::multilog {
 
-// Sleeps until a writer takes memory or rows are due to be written. Wakes again soon if memory is short because readers
-// still use memory that is about to be freed.
+// Keeps memory free and, at intervals, writes rows to disk. Sleeps until a writer takes memory or rows are due to be
+// written; while memory is short (for example, because readers still use it), runs every 5 ms.
 void MultiLogImpl::run_storage() {
   constexpr int64_t kRestNs = 5 * kNsPerMs, kIdleNs = kNsPerSecond;
   const bool journal = storage_ != nullptr && options_.storage.durability != Durability::kMemory;
@@ -54,7 +54,8 @@ size_t MultiLogImpl::free_arenas() const {
   return used < max ? max - used : 0;
 }
 
-// Keeps some memory free for writers: archives the oldest complete segments, or drops them if they can't be archived.
+// Keeps some memory free for writers: archives the oldest complete segments, or drops them if they can't be archived
+// and the policy allows it. Also applies retention.
 Status MultiLogImpl::free_memory() {
   epochs_.collect();
   const size_t wanted_free = wanted_arenas();

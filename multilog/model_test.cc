@@ -1,7 +1,7 @@
 // Compares a MultiLog with a model (a vector of rows per writer, behind a mutex) under random schedules with fixed
 // seeds: appends of any size, definitions that are added and removed, freezes, late rows, and memory that runs out.
 // After each step, both evaluate a random query. They also do so in the middle of appends, from a user function that
-// runs while the writer is between a row and its tail: readers must then see everything published before, and nothing
+// runs after rows are written and before the tail is: readers must then see everything published before, and nothing
 // else.
 #include <gtest/gtest.h>
 
@@ -164,7 +164,8 @@ class Schedule {
   uint64_t probes() const { return probes_; }
 
  private:
-  // Returns a function that sums bytes and sometimes interrupts the writer while the sum is being changed.
+  // Returns a function that sums bytes. Sometimes it interrupts an append while the sum is being changed, or appends
+  // while the sum is being read.
   UserFunction probe() {
     UserFunction probe;
     probe.outputs = {"SUM"};
@@ -176,7 +177,7 @@ class Schedule {
     probe.merge = [this](Cells target, Cells source) {
       target.set(0, target.get(0) + source.get(0));
       if (!reading_ || random_() % 8 != 0) return;
-      // The ring of buckets advances while it is being read.
+      // Makes the ring of buckets advance while it is being read.
       reading_ = false;
       append(0);
       reading_ = true;
@@ -185,8 +186,8 @@ class Schedule {
     return probe;
   }
 
-  // Runs the checks within append(), at the row with this number. Rows are published in pieces that end where segments
-  // do.
+  // Runs the checks within append(), at the row with this number. Rows are published in pieces, which end at the
+  // boundaries of segments.
   void interrupt(uint64_t number) {
     appending_ = false;
     interrupted_ = true;
@@ -317,7 +318,8 @@ class Schedule {
       const auto value = log_->read_aggregate("a" + name, snapshot, low, high);
       reading_ = false;
       ASSERT_TRUE(value.ok());
-      // Existing aggregates count rows for which there was no memory, but a recount from the rows can't.
+      // Once rows have been evicted, the aggregate includes them only if it is read from buckets, so it can't be
+      // compared with the model's sum.
       bool all_present = true;
       for (const Snapshot::View& view : snapshot.views())
         all_present = all_present && view.first <= known.from.at(view.log->number());

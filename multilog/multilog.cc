@@ -38,7 +38,7 @@ Result<std::unique_ptr<MultiLog>> MultiLog::open(Options options) {
 
 Status MultiLogImpl::start() {
   const size_t rows = size_t{options_.segment_rows} * options_.schema.row_bytes();
-  // Postings need about a sixth of the rows' size in addition; postings that don't fit are on the heap.
+  // Arenas have an additional sixth of the rows' size for postings; postings that don't fit go to the heap.
   ArenaPool probe(rows + rows / 6, 1);
   const size_t arenas = options_.memory_bytes / probe.arena_bytes();
   if (arenas < 2)

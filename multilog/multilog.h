@@ -37,8 +37,8 @@ struct Options {
   // The limit on the memory for rows and for data derived from them. Aggregates have a separate limit, aggregate_bytes.
   size_t memory_bytes = size_t{1} << 30;
   size_t aggregate_bytes = size_t{256} << 20;
-  // The number of bytes that are touched on opening, so that writers never wait for pages; a background thread touches
-  // the rest ahead of need.
+  // The number of bytes to touch on opening, so that writers cause no page faults; a background thread touches the rest
+  // ahead of need.
   size_t preallocate_bytes = 0;
   // The number of rows per segment: 64 to 65536, a multiple of 64.
   uint32_t segment_rows = kMaxSegmentRows;
@@ -62,8 +62,8 @@ struct AggregateSpec {
   uint64_t bucket_ns = 1000000;
   // The number of buckets kept ready; values of older buckets are computed from the rows.
   uint32_t buckets = 256;
-  // The names of the aggregate's outputs in filters (SEQ, TS). If empty, they are the function's own, as NAME.OUTPUT;
-  // NAME alone is the first output.
+  // The names of the outputs (SEQ, TS); if empty, the function's own. Filters refer to an output as OUTPUT or
+  // NAME.OUTPUT, and to the first one also as NAME.
   std::vector<std::string> outputs = {};
 };
 
@@ -87,8 +87,8 @@ struct AggregateValue {
   std::vector<Group> groups;
   // The number of segments that could not be read, so their rows are missing from the value.
   uint64_t unreadable = 0;
-  // A state that can be merged with states of the same function from other logs, if it was requested and there are no
-  // groups.
+  // A state that can be merged with states of the same function from other logs; set if it was requested and there are
+  // no groups.
   std::vector<uint64_t> state;
   const Number& operator[](std::string_view name) const;
 };
@@ -127,11 +127,11 @@ class MultiLog {
   // Opens a log. If a directory is given, loads its content; recovery() reports what was found and what was missing.
   static Result<std::unique_ptr<MultiLog>> open(Options options);
   virtual ~MultiLog() = default;
-  // Stops the threads. If the log is durable, first makes all published rows durable. Idempotent.
+  // Stops the threads and, if the log is durable, makes all published rows durable. Idempotent.
   virtual Status close() = 0;
 
   // Adds one of at most kMaxWriters writers. A loaded log's writers come first, by number, and must not be added again:
-  // use writer(0)….
+  // use writer(0), writer(1) and so on.
   virtual Result<Writer*> add_writer() = 0;
   virtual Writer* writer(uint32_t number) = 0;
   virtual uint32_t writers() const = 0;
@@ -143,12 +143,12 @@ class MultiLog {
   virtual Status remove_aggregate(const std::string& name) = 0;
   virtual Status add_trigger(const TriggerSpec& spec) = 0;
   virtual Status remove_trigger(const std::string& name) = 0;
-  // Indexes a field of any width, or the elements of a list. Backfills before it returns; queries are correct before,
-  // during and after the call.
+  // Indexes a field of any width, or one element of a list ("path[2]"). Backfills before it returns; queries are
+  // correct before, during and after the call.
   virtual Status add_index(const std::string& field) = 0;
   virtual Status remove_index(const std::string& field) = 0;
   virtual std::vector<std::string> filters() const = 0;
-  // All named definitions, by kind, in the order in which they were added.
+  // All named definitions, by kind; filters and aggregates in the order in which they were added.
   struct Definitions {
     std::vector<std::pair<std::string, std::string>> filters;  // name, expression
     std::vector<AggregateSpec> aggregates;
@@ -174,21 +174,22 @@ class MultiLog {
   virtual Result<AggregateValue> read_aggregate(const std::string& name, const Snapshot& snapshot,
                                                 uint64_t time_low = 0, uint64_t time_high = kAllTime) const = 0;
 
-  // Freezes the tails that readers see, in one step, for at most `expiry_ns` (Algorithm 1, host side); writers
-  // continue. Returns kFrozen if the tails are already frozen. unfreeze() returns true if they stayed frozen until
-  // then. If it returns false, rows may have become visible in the meantime, and the coordinator's snapshot is void.
+  // Atomically freezes the tails that readers see, for at most `expiry_ns` and at most an hour (Confluo's Algorithm 1,
+  // host side); writers continue. Returns kFrozen if the tails are already frozen. unfreeze() returns true if they
+  // stayed frozen until then. If it returns false, rows may have become visible in the meantime, and the coordinator's
+  // snapshot is void.
   virtual Result<FreezeToken> freeze(uint64_t expiry_ns) = 0;
   virtual Result<bool> unfreeze(uint64_t token) = 0;
 
   // Makes the trigger thread pass each alert to `callback`, which must not call trigger functions. The latest 1024
-  // alerts are also kept.
+  // alerts are also kept for take_alerts().
   virtual void on_alert(std::function<void(const Alert&)> callback) = 0;
   virtual std::vector<Alert> take_alerts() = 0;
   virtual uint64_t lost_alerts() const = 0;
   virtual TriggerStatistics trigger_statistics() = 0;
 
-  // Evaluates triggers, for use without background threads, and returns the time at which the next one is due (wall
-  // clock, like `now_ns`).
+  // Evaluates triggers, for use without background threads. Returns the time at which the next one is due, on the same
+  // clock as `now_ns`.
   virtual uint64_t evaluate_triggers(uint64_t now_ns) = 0;
   // Does one round of the storage thread's work: memory, disk and retention.
   virtual Status maintain() = 0;

@@ -22,7 +22,7 @@ class MultiLogImpl final : public MultiLog {
  public:
   explicit MultiLogImpl(Options options) : options_(std::move(options)) {}
   ~MultiLogImpl() override;
-  // Starts the threads. If a directory is given, loads its content.
+  // Loads the directory's content, if a directory is given, and starts the threads.
   Status start();
 
   using MultiLog::aggregate;
@@ -75,7 +75,7 @@ class MultiLogImpl final : public MultiLog {
 
   WriterLog* add_log(uint64_t first);
   void rebuild();
-  // Does the same as Expression::compile(), with the existing aggregates.
+  // Compiles a condition, which may refer to the existing aggregates.
   template <typename Condition>
   Result<Expression> compile(const Condition& condition) const {
     return Expression::compile(condition, options_.schema, [this](std::string_view name) { return resolve(name); });
@@ -139,7 +139,7 @@ class MultiLogImpl final : public MultiLog {
   std::atomic<uint64_t> freezes_{0};
   mutable std::atomic<uint64_t> frozen_ns_{0};
 
-  // The definitions. Changes to them are serialized.
+  // Guards the definitions below.
   mutable std::mutex control_;
   std::vector<std::shared_ptr<Filter>> filters_;
   std::vector<std::shared_ptr<tapline::multilog::Aggregate>> aggregates_;

@@ -23,7 +23,7 @@ Result<Tree> MultiLogImpl::condition_of(const QuerySpec& spec) const {
 }
 
 // Compiles a query's conditions. Most queries have only an expression or a stored filter, and skip the trees, since
-// planning would take longer than finding a few rows.
+// building these would take longer than finding a few rows.
 Result<MultiLogImpl::Selection> MultiLogImpl::selection_of(const QuerySpec& spec) const {
   const bool has_trees = !spec.within.empty() || spec.condition.nodes_size() > 0 || spec.scope.nodes_size() > 0;
   const std::shared_ptr<Filter> stored = find_filter(spec.filter);
@@ -53,7 +53,7 @@ Result<std::shared_ptr<QueryPlan>> MultiLogImpl::plan_of(const QuerySpec& spec) 
   const auto& [expression, stored, residual] = *selection;
   Expression::Values values;
   if (expression->depends_on_aggregate()) {
-    // Filters compare with the current values over all writers.
+    // The query compares with the aggregates' current values, over all writers.
     auto now = std::make_shared<std::map<std::pair<uint32_t, uint32_t>, Number>>();
     for (const AggregateRef& reference : expression->aggregates()) {
       for (const auto& aggregate : aggregates_) {
@@ -78,8 +78,8 @@ Result<std::shared_ptr<QueryPlan>> MultiLogImpl::plan_of(const QuerySpec& spec) 
   } else if (stored != nullptr && !stored->everything) {
     (*plan)->stored = stored;
     (*plan)->residual = residual;
-    // The rows that such a filter selected depend on the aggregates' values when the rows arrived, so only its postings
-    // list them.
+    // Such a filter's matches depend on the aggregates' values when the rows arrived, so they are found only in its
+    // postings.
     if (stored->expression.depends_on_aggregate()) (*plan)->values = {};
   }
   return plan;

@@ -1,4 +1,4 @@
-// Tests many filters that are sets of keys: compares the dispatch by key with each filter on each row.
+// Tests many filters, some of them sets of keys: compares the dispatch by key with evaluating each filter on each row.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -92,7 +92,8 @@ TEST(Sets, EverySatisfiedExpressionIsACandidate) {
   }
 }
 
-// Uses pieces of every size, which covers all paths through filtering, and checks which rows are kept and counted.
+// Appends in pieces of several sizes, which covers all paths through filtering, and checks which rows the filters keep
+// and the aggregates count.
 TEST(Sets, FiltersKeepAndCountMatchingRows) {
   std::mt19937 random(2);
   for (const uint64_t piece : {1, 7, 9, 32, 63, 64, 65, 200, 1024}) {

@@ -20,7 +20,7 @@ const std::vector<uint64_t>* MultiLogImpl::frozen_tails(FreezeRecord* record) co
   return tails;
 }
 
-// Ends a freeze that is over. Returns true only for the first thread that calls it.
+// Ends a freeze. Returns false if another thread has already ended it.
 bool MultiLogImpl::end_freeze(FreezeRecord* record, int64_t now_ns) const {
   FreezeRecord* expected = record;
   if (!freeze_.compare_exchange_strong(expected, nullptr, std::memory_order_seq_cst)) return false;

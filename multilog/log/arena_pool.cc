@@ -15,7 +15,7 @@ size_t rounded_up(size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-// Maps memory aligned to huge pages, and touches it.
+// Maps memory, on huge pages if `bytes` is a multiple of their size, and touches every page.
 uint8_t* map_touched(size_t bytes) {
   const size_t extra = bytes % kHugePage == 0 ? kHugePage : 0;
   void* mapped =

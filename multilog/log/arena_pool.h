@@ -1,8 +1,8 @@
-// Memory for segments: pieces of one size, on huge pages and touched in advance. A writer's first touch of a 4 KiB page
-// would take about 30 times as long as the copy.
+// Memory for segments: arenas of one size, on huge pages and touched in advance. A writer's first touch of a 4 KiB page
+// would take about 30 times as long as copying rows into it.
 //
-// Any thread may call take() and give(), which don't lock: a piece changes hands by a compare-and-swap of its state. A
-// piece that was never used is mapped by provision() (on the storage thread, ahead of need) or, failing that, by
+// Any thread may call take() and give(), which don't lock: an arena changes hands by a compare-and-swap of its state.
+// An arena that was never used is mapped by provision() (on the storage thread, ahead of need) or, failing that, by
 // take(). At most `max_arenas` exist.
 #pragma once
 
@@ -22,10 +22,11 @@ class ArenaPool {
   ~ArenaPool();
   ArenaPool(const ArenaPool&) = delete;
 
-  // Returns null if all pieces are taken or the system has no more memory.
+  // Returns null if all arenas are taken or the system has no more memory.
   uint8_t* take();
   void give(uint8_t* arena);
-  // Makes `count` touched pieces available, as far as the limit allows. Returns the number of such pieces.
+  // Maps arenas until `count` of them are free or there are max_arenas(). Returns the number of free arenas, at most
+  // `count`.
   size_t provision(size_t count);
 
   size_t arena_bytes() const { return arena_bytes_; }

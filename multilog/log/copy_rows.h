@@ -10,7 +10,7 @@
 
 namespace tapline::multilog {
 
-// Below this size, an ordinary copy is just as fast.
+// Below this size in bytes, an ordinary copy is just as fast.
 inline constexpr size_t kStreamBytes = 2048;
 
 // Copies the rows, and issues the store fence that streaming requires. REQUIRES: a release store follows, which

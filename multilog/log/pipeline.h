@@ -1,5 +1,5 @@
-// The processing of each row: the current filters, aggregates and indexes, as one immutable object. Writers load it at
-// the start of each piece. It is replaced as a whole when a definition is added or removed.
+// The current filters, aggregates and indexes, which writers apply to each row, as one immutable object. Writers load
+// it at the start of each piece of at most 1024 rows. It is replaced as a whole when a definition is added or removed.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ struct Filter {
   Expression expression;
   // True if the filter selects every row, so no postings are kept.
   bool everything = false;
-  // By writer: the first position at which the filter has examined a row, or kNotYet. The writer stores the position
+  // By writer: the position of the first row that the filter has examined, or kNotYet. The writer stores the position
   // before its tail (release).
   std::array<std::atomic<uint64_t>, kMaxWriters> covered_from;
   std::atomic<uint64_t> lost_postings{0};
@@ -94,15 +94,16 @@ struct Pipeline {
   // The pipeline's unique number, never 0.
   uint64_t serial = 0;
   ChunkProgram program;
-  // Dispatches rows to stages by number; used for pieces of a few rows.
+  // Finds the stages whose filters may match a row; used for pieces of a few rows.
   RowDispatch dispatch;
-  // Dispatches rows to filters that are sets of keys; used for larger pieces if there are many such filters.
+  // Finds the stages whose filters are sets of keys and match a row; used for larger pieces if there are many such
+  // filters.
   RowDispatch sets;
   uint32_t time_column = 0;
   std::vector<Stage> stages;
   bool has_dependent = false;
   std::vector<IndexStage> indexes;
-  // By number in the resolver (Expression's AggregateRef): the aggregate, or null if no filter refers to it.
+  // By AggregateRef::aggregate: the aggregate, or null if no filter refers to it.
   std::vector<std::shared_ptr<Aggregate>> references;
 };
 

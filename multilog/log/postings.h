@@ -4,9 +4,10 @@
 //   starts  | 0 | s1 | … | rows |    rows with key i are offsets[starts[i] .. starts[i+1])
 //   offsets | o | o | …              2 bytes each, ascending within a key
 //
-// If keys ascend with the rows (as times may), nothing is stored, and look-ups search the rows (`sorted`). Rows that
-// lack the field have no entry. For 64 Ki rows, building takes 1.5 to 3 ns per row by counting if keys span at most 64
-// Ki values, else 6 to 15 ns per row by radix sort (measured by bench_multilog --layout).
+// If the 8-byte keys of a field that no row lacks ascend with the rows (as times may), only their range is stored, and
+// queries scan the rows (`sorted`). Rows that lack the field have no entry. For 64 Ki rows, building takes 1.5 to 3 ns
+// per row by counting if keys span at most 64 Ki values, else 6 to 15 ns per row by radix sort (measured by
+// bench_multilog --layout).
 #pragma once
 
 #include <cstddef>
@@ -34,8 +35,8 @@ struct Postings {
   // Returns true if all keys from min to max are present, so no search is needed. (min_key and max_key may extend
   // beyond the keys: they include rows that lack the field.)
   bool dense() const { return distinct > 0 && max_key - min_key == distinct - 1; }
-  // Return the index of the first distinct key that is at least (lower_bound) or above (upper_bound) `key`. REQUIRES:
-  // !sorted.
+  // Return the index of the first distinct key that is at least (lower_bound) or above (upper_bound) `key`, or
+  // `distinct`. REQUIRES: !sorted.
   uint32_t lower_bound(uint64_t key) const;
   uint32_t upper_bound(uint64_t key) const;
   // Returns the number of rows with keys in the ranges. REQUIRES: !sorted.

@@ -5,8 +5,8 @@
 //
 // Publication order. The writer copies rows, widens the zone maps, appends offsets to filters' postings (count last,
 // release) and only then stores the log's tail (release). A reader loads the tail (acquire) and uses everything below
-// it; postings may contain offsets beyond it, which the reader drops. An index's postings become visible as a whole, by
-// one release store of their pointer, at any time after the segment is full; until then, readers scan the rows. Rows
+// it; postings may contain offsets beyond it, which the reader ignores. An index's postings become visible as a whole,
+// by one release store of their pointer, at any time after the segment is full; until then, readers scan the rows. Rows
 // never change once published.
 //
 // Writer only: rows beyond the tail, zone maps, filter postings. Any thread: allocate(), set_index().
@@ -42,8 +42,8 @@ struct FilterPostings {
 class Segment {
  public:
   // `arena` contains rows and derived data; its owner takes it back once the segment has been destroyed. It may be null
-  // for a segment whose rows are elsewhere (an archived one: `source` fetches them). `heap_account`, if not null,
-  // tracks all segments' memory outside arenas.
+  // for an archived segment, whose rows `source` fetches. `heap_account`, if not null, tracks all segments' memory
+  // outside arenas.
   Segment(uint64_t first, uint32_t capacity, uint32_t row_bytes, uint8_t* arena, size_t arena_bytes,
           std::atomic<size_t>* heap_account);
   virtual ~Segment();
@@ -63,21 +63,21 @@ class Segment {
   uint64_t zone_low(uint32_t zone) const { return zones_[zone].low.load(std::memory_order_relaxed); }
   uint64_t zone_high(uint32_t zone) const { return zones_[zone].high.load(std::memory_order_relaxed); }
   uint32_t zones() const { return (capacity_ + kChunkRows - 1) / kChunkRows; }
-  // Returns the minimum over all rows so far; max_time() returns the maximum.
+  // Return the minimum and maximum time of all rows so far.
   uint64_t min_time() const { return min_time_.load(std::memory_order_relaxed); }
   uint64_t max_time() const { return max_time_.load(std::memory_order_relaxed); }
 
-  // Prefetch, step by step, the data that a query will read. A query over many segments calls them for segments ahead,
-  // because each segment would otherwise cost half a dozen consecutive cache misses. REQUIRES: the previous step was
-  // called long enough ago for its data to have arrived.
+  // Prefetch, in three steps, the data that a query will read. A query over many segments calls these functions for the
+  // next segments, because each segment would otherwise cost half a dozen consecutive cache misses. Each step should be
+  // called late enough for the previous step's data to have arrived.
   void prefetch_tables(uint64_t filter, std::span<const uint64_t> indexes) const;
   void prefetch_postings(uint64_t filter, std::span<const uint64_t> indexes) const;
   void prefetch_keys(uint64_t filter, std::span<const uint64_t> indexes) const;
 
-  // Returns null if the filter never examined this segment.
+  // Returns the filter's postings, or null if there are none.
   const FilterPostings* postings_of(uint64_t filter) const;
-  // Writer: does the same, but creates the postings, starting at `offset`, if there are none. Returns null if there is
-  // no memory.
+  // Writer: does the same, but if there are no postings, creates them for the rows from `offset` on. Returns null if
+  // there is no memory.
   FilterPostings* open_postings(uint64_t filter, uint32_t offset);
   // Writer: appends offsets. Returns false if there is no memory; the postings are then unchanged and must be
   // abandoned.

@@ -7,7 +7,8 @@
 namespace tapline::multilog {
 namespace {
 
-// Up to this number of rows are evaluated one by one, since setting up a chunk's columns and bits would take longer.
+// Pieces of up to this number of rows are evaluated row by row, since setting up a chunk's columns and bits would take
+// longer.
 constexpr uint32_t kFewRows = 8;
 
 }  // namespace
@@ -166,8 +167,8 @@ void WriterLog::keep_keys(const Pipeline& pipeline, uint32_t count) {
   }
 }
 
-// Opens the stages, once per segment and pipeline. From here on, each filter and aggregate covers all rows of this
-// writer.
+// Opens the filters' postings, once per segment and pipeline. From the next row on, each filter and aggregate covers
+// all rows of this writer.
 void WriterLog::open_stages(const Pipeline& pipeline) {
   auto begin = [this](std::atomic<uint64_t>& covered_from) {
     if (covered_from.load(std::memory_order_relaxed) == kNotYet) covered_from.store(next_, std::memory_order_release);
@@ -210,7 +211,7 @@ void WriterLog::run_filters(const Pipeline& pipeline, uint64_t version, uint64_t
   }
 }
 
-// Returns true when this search reaches the stage for the first time.
+// Marks the stage as reached by this search. Returns true the first time.
 bool WriterLog::is_new(uint32_t stage) {
   if (found_in_[stage] == search_) return false;
   found_in_[stage] = search_;
@@ -266,7 +267,7 @@ void WriterLog::keep_offsets(const Pipeline::Stage& stage, const uint32_t* offse
   postings->covered_from.store(kMaxSegmentRows, std::memory_order_release);
 }
 
-// Processes row by row: filters see the aggregates' values before the row, then the aggregates fold the row.
+// Processes a piece row by row: filters see the aggregates' values before the row, then the aggregates fold the row.
 void WriterLog::run_dependent(const Pipeline& pipeline) {
   dependent_bits_.resize(pipeline.stages.size());
   for (size_t i = 0; i < pipeline.stages.size(); ++i) {
@@ -335,7 +336,7 @@ void WriterLog::begin_seal(const Pipeline& pipeline) {
   if (seal_.indexes.empty()) seal_step();
 }
 
-// Builds one index at a time, so that no append waits for all of them.
+// Builds one index per piece, so that no piece waits for all of them.
 void WriterLog::seal_step() {
   if (seal_.segment == nullptr) return;
   if (seal_.next < seal_.indexes.size()) {

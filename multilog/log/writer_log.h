@@ -11,8 +11,8 @@
 // stay invisible until it continues. Readers may not rely on an order between rows of different writers, except by
 // their timestamps.
 //
-// The one writer thread may call append(), and nothing else. Any thread that holds a pin may call the other functions,
-// except remove_before() and replace(), which are for the storage thread only.
+// Only the writer thread may call append(), and only the storage thread may call remove_before() and replace(). Any
+// thread may call the other functions, but must hold a pin while it uses a segment.
 #pragma once
 
 #include <array>
@@ -48,7 +48,7 @@ class WriterLog {
     Epochs* epochs;
     std::atomic<const Pipeline*>* pipeline;
     uint32_t segment_rows;
-    // The bytes outside arenas, and their limit.
+    // The number of bytes of derived data outside arenas.
     std::atomic<size_t>* heap_bytes;
     // Rung when a writer has taken memory for a segment, or has found none.
     Doorbell* storage;
@@ -57,7 +57,7 @@ class WriterLog {
   ~WriterLog();
   WriterLog(const WriterLog&) = delete;
 
-  // Writer: appends rows, which are packed one after another.
+  // Writer: appends contiguous rows.
   AppendResult append(const uint8_t* rows, uint64_t count);
 
   // Returns the tail. Positions count from the writer's first row.
@@ -68,12 +68,13 @@ class WriterLog {
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
   // Returns the latest time among all rows.
   uint64_t newest_time() const { return newest_time_.load(std::memory_order_acquire); }
-  // Returns the segment that contains the row `position`, or null if it was removed or is unreadable.
+  // Returns the segment that contains the row at `position`, or null if it was removed or is unreadable.
   Segment* segment_at(uint64_t position) const;
   // Does the same without accessing the segment, so the result may be a later segment in the same slot.
   const Segment* peek_at(uint64_t position) const;
 
-  // Storage thread: hides the rows before `position`, which is the beginning of a segment, from later readers.
+  // Storage thread: hides the rows before `position` from later readers, and frees their segments once earlier readers
+  // have finished. REQUIRES: a segment begins at `position`.
   void remove_before(uint64_t position);
   // Storage thread: makes later readers see `replacement` (null: nothing) instead of the current segment, which is
   // freed after its last reader.
@@ -133,7 +134,7 @@ class WriterLog {
   uint64_t opened_ = 0;
   ChunkScratch scratch_;
   std::vector<ChunkBits> dependent_bits_;
-  // By stage: the rows that find_sets() found, if it has run in the current search.
+  // By stage: the rows that find_sets() found; valid only if found_in_ equals search_.
   std::vector<ChunkBits> set_bits_;
   std::vector<uint64_t> found_in_;
   uint64_t search_ = 0;
@@ -143,7 +144,8 @@ class WriterLog {
   PostingsBuilder builder_;
 };
 
-// Extracts an index's keys over a whole segment, and builds its postings. Also used for indexes that are added later.
+// Builds an index's postings for a whole segment, from `keys` or, if it is null, from the rows. Returns null if there
+// is no memory.
 const Postings* build_postings(const Schema& schema, const Index& index, const uint8_t* rows, uint32_t count,
                                const void* keys, PostingsBuilder* builder, Segment* segment);
 

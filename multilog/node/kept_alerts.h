@@ -22,10 +22,11 @@ class KeptAlerts {
   // Returns the first alert with a greater number, or nullptr. The alert is valid until the next change.
   const v1::NodeAlert* next(uint64_t last_number) const;
 
-  // Records that a client has received the alert, so that its eviction does not count as a loss.
+  // Records that a client has received the alerts up to this number, so that their eviction does not count as a loss.
   void taken(uint64_t number);
 
-  // Drops the alerts of a trigger that no longer exists. Another trigger with this name starts from 1.
+  // Drops the alerts of a trigger that no longer exists. A new trigger with the same name numbers its alerts from 1
+  // again.
   void forget(const std::string& trigger);
 
   // Returns the number of the latest alert; 0 if there was none.

@@ -7,9 +7,9 @@
 
 namespace tapline::multilog {
 
-// Returns true for this process's user, root, and the user who started this process with sudo, but false for a socket
-// that has been closed in the meantime. `peer` is the other end in gRPC's notation ("ipv4:127.0.0.1:40000",
-// "ipv6:%5B::1%5D:40000"), `port` is this end's port.
+// Returns true if the other end belongs to this process's user, to root, or to the user who started this process with
+// sudo; false if its socket has been closed in the meantime. `peer` is the other end in gRPC's notation
+// ("ipv4:127.0.0.1:40000", "ipv6:%5B::1%5D:40000"), and `port` is this end's port.
 bool is_own_user(const std::string& peer, uint16_t port);
 
 }  // namespace tapline::multilog

@@ -107,7 +107,7 @@ Status act(const std::string& action, NodeConfig* config, Reporter* reporter) {
 }
 
 int main(int argc, char** argv) {
-  // The node's files and sockets give access to other users' packets.
+  // The node's files and sockets give access to other users' packets, so only this user may open them.
   umask(S_IRWXG | S_IRWXO);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   NodeConfig config;

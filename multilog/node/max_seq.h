@@ -1,8 +1,8 @@
 // MAXSEQ, the aggregate in Confluo's Figure 2: the progress of a TCP sender, and the time of that progress.
 //
-// Outputs: SEQ, the sequence number after the greatest segment so far, and TS, that segment's time. A retransmission
-// then satisfies "payload_bytes > 0 && seq < SEQ && time > TS + delay". Intended for groups by flow and direction:
-// group_by flow, src_port.
+// Outputs: SEQ, the greatest sequence number that follows a segment so far, and TS, that segment's time. A
+// retransmission then satisfies "payload_bytes > 0 && seq < SEQ && time > TS + delay". Intended for groups by flow and
+// direction: group_by flow, src_port.
 //
 // Sequence numbers wrap: one that is ahead by less than 2^31 counts as greater. Segments near the wrap may be mistaken
 // for retransmissions.

@@ -8,7 +8,7 @@
 namespace tapline::multilog {
 namespace {
 
-// The interval at which an idle writer polls the rings that another process fills.
+// The interval at which an idle writer polls a ring that another process fills.
 constexpr long kIdleNs = 50'000;
 
 }  // namespace
@@ -49,7 +49,7 @@ Status HostNode::start(const NodeOptions& options) {
   auto rings = make_rings(options);
   if (!rings.ok()) return rings.status();
   for (uint32_t i = 0; i < options.writers; ++i) {
-    // A loaded log's writers come first.
+    // Uses a loaded log's writers before adding others.
     Writer* writer = log_->writer(i);
     if (writer == nullptr) {
       auto added = log_->add_writer();

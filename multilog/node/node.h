@@ -21,7 +21,7 @@ struct NodeOptions {
   uint32_t writers = 2;
   uint32_t frame_bytes = HeaderLayout::kMaxFrameBytes;
   uint32_t telemetry_hops = 0;
-  // True if rows have the names of their packets' taps; `taps` are the source's.
+  // True if rows have the names of their packets' taps; `taps` are those of the source.
   bool tap_names = false;
   std::vector<Tap> taps;
   size_t memory_bytes = size_t{1} << 30;
@@ -38,14 +38,14 @@ class HostNode {
   static Result<std::unique_ptr<HostNode>> make(const NodeOptions& options);
   ~HostNode();
 
-  // Captures until the source ends or `stop` is set, and until the writers have taken all captured rows. The log
-  // continues to serve queries. REQUIRES: not called before; headers_from is empty.
+  // Captures until the source ends or `stop` is set, then waits until the writers have appended all captured rows. The
+  // log continues to serve queries. REQUIRES: not called before; headers_from is empty.
   void run(PacketSource* source, const std::atomic<bool>* stop);
 
   // Stops the writers; must precede closing the log. Rows that wait in a monitor's rings are left for the next node.
   void stop_writers();
 
-  // Changes the capture settings from now on. Returns kInvalid for an invalid filter.
+  // Changes the capture settings. Returns kInvalid for an invalid filter.
   Status set_up_capture(const CaptureSettings& settings);
 
   const std::string& name() const { return name_; }
@@ -55,7 +55,7 @@ class HostNode {
   uint64_t incarnation() const { return incarnation_; }
   // Returns true once run() is over, so that captured() and the log no longer change.
   bool ended() const { return ended_.load(std::memory_order_acquire); }
-  // packets = the log's rows (if it was empty at the start) + rows in rings + sum of dropped
+  // packets = rows in rings + rows that the log appended or dropped (if it was empty at the start) + sum of dropped
   CaptureTotals captured() const;
 
  private:

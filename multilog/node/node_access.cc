@@ -22,7 +22,7 @@ std::vector<std::string> names_of(const grpc::AuthContext& peer) {
   return names;
 }
 
-// Checks each call's certificate and header before the call is served. Thread-safe.
+// Checks each call's certificate and token before the call is served. Thread-safe.
 class CallCheck final : public grpc::AuthMetadataProcessor {
  public:
   CallCheck(std::vector<std::string> names, std::vector<std::string> tokens, Warn warn)

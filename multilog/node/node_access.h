@@ -1,5 +1,5 @@
-// The node's access control. Callers are processes of the node's user on this machine (node_server), or clients over
-// TLS that present a token, a certificate from a configured authority with a configured name, or both if both are
+// The node's access control. Callers must be processes of the node's user on this machine (node_server.h), or clients
+// over TLS that present a token, a certificate from a configured authority with a configured name, or both if both are
 // configured.
 //
 // A port that other machines can reach requires TLS and a token or certificate, since the node's responses contain
@@ -28,11 +28,12 @@ struct AccessConfig {
 // Receives a message for the operator. Thread-safe.
 using Warn = std::function<void(const std::string&)>;
 
-// Returns kUsage if the address requires files that are not set, or if one file is set without the others that it
+// Returns kUsage if the address requires options that are not set, or if one option is set without the others that it
 // requires.
 Status validate_access(const AccessConfig& config, const std::string& listen);
 
-// Reads the files; `warn` is called for each refused call. REQUIRES: validate_access() found no error.
+// Reads the files. `warn` is called for refused calls, at most once per second. REQUIRES: validate_access() found no
+// error.
 Status make_credentials(const AccessConfig& config, Warn warn, std::shared_ptr<grpc::ServerCredentials>* credentials);
 
 }  // namespace tapline::multilog

@@ -33,7 +33,7 @@ class NodeAlertsTest : public NodeClientTest {
     ASSERT_EQ(stub_->Remove(&context, request, &reply).error_message(), "");
   }
 
-  // Attaches, and returns the alerts that arrive until nothing is sent for a while.
+  // Attaches, and returns the alerts that arrive before five heartbeats in a row.
   std::vector<v1::NodeAlert> alerts(const v1::AttachRequest& request) {
     grpc::ClientContext context;
     const auto reader = stub_->Attach(&context, request);

@@ -1,4 +1,5 @@
-// Finds the address ranges that an expression admits: one pair for each clause of its disjunctive normal form.
+// Finds the address ranges that an expression admits: source and destination ranges for each clause of its disjunctive
+// normal form.
 #include "multilog/node/node_messages.h"
 #include "multilog/node/node_service.h"
 

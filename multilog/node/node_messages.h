@@ -1,4 +1,4 @@
-// Converts between the library's types and the messages of schema/multilog.proto.
+// Converts between MultiLog's types and the messages of schema/multilog.proto.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -18,7 +18,7 @@ bool has_trees(const Message& message) {
 }
 
 grpc::Status to_grpc(const Status& status);
-// Converts a number; sets neither an integer nor a real number if it is missing.
+// Converts a number; sets nothing if it is missing.
 void fill(const Number& number, v1::NodeNumber* out);
 void fill(const AggregateValue& value, const Schema& schema, const std::vector<std::string>& group_by,
           v1::AggregateReply* reply);

@@ -9,13 +9,13 @@ namespace tapline::multilog {
 namespace {
 
 constexpr size_t kPieceBytes = size_t{64} << 10;
-// The maximum message size that clients accept.
+// The maximum size of a reply; clients accept messages up to 4 MiB.
 constexpr size_t kMaxReplyBytes = 4'000'000;
 
-// The maximum number of rows that are sorted by time.
+// The greatest limit with which a query's rows are sorted by time.
 constexpr uint64_t kMaxSorted = 200'000;
 
-// Calls take(row) for each row until it returns false, the limit is reached, or the client has disconnected.
+// Calls take(row) for each row until it returns false, the limit is reached, or the client disconnects.
 template <typename Reply, typename Take>
 void for_each_row(Cursor* cursor, uint64_t limit, const NodeStream<Reply>& stream, Take take) {
   uint64_t left = limit == 0 ? UINT64_MAX : limit;
@@ -26,7 +26,7 @@ void for_each_row(Cursor* cursor, uint64_t limit, const NodeStream<Reply>& strea
   }
 }
 
-// Packs rows into messages as they are sent.
+// Packs rows into messages, and sends each message once it is full.
 class RowSender {
  public:
   RowSender(uint32_t row_bytes, NodeStream<v1::RowBatch>* stream) : row_bytes_(row_bytes), stream_(stream) {}
@@ -49,7 +49,8 @@ class RowSender {
   v1::RowBatch batch_;
 };
 
-// Each writer's first rows. They include the earliest rows of all, since each writer's rows are in capture order.
+// Each writer's first matching rows. They include the earliest ones of the whole log, since each writer's rows are in
+// capture order.
 struct FirstRows {
   std::vector<uint8_t> bytes;
   std::vector<std::pair<uint64_t, size_t>> by_time;  // time, and position in `bytes`

@@ -253,7 +253,7 @@ void wait_for_calls(Calls* calls) {
 
 }  // namespace
 
-// The network thread, and the services that it runs.
+// The calls, and the completion queue that the network thread serves.
 class NodeServer::Network {
  public:
   explicit Network(NodeService* service) : calls_(service) {}
@@ -289,7 +289,7 @@ class NodeServer::Network {
   void takes_no_more() { no_more_calls_.Set(calls_.queue.get(), std::chrono::system_clock::now(), this); }
 
  private:
-  // Ends the objects that wait for calls.
+  // Makes the objects that still wait for calls delete themselves.
   void drain() {
     calls_.queue->Shutdown();
     void* tag;

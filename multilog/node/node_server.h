@@ -1,5 +1,5 @@
 // The node's gRPC server: one thread reads from and writes to the network, and handles the coordinators' snapshots
-// itself; each other call runs on a separate thread (NodeWorkers).
+// itself; every other call runs on its own thread (NodeWorkers).
 //
 // There is only one network thread because two threads that wait for the same connections wake each other at every
 // message: gRPC's own thread pools needed three futex calls and two rounds of epoll per message, and twice the CPU
@@ -19,7 +19,7 @@ namespace tapline::multilog {
 
 class NodeServer {
  public:
-  // On a loopback TCP port without TLS, the caller can be identified only by its user.
+  // The callers to accept. On a loopback TCP port without TLS, a caller can be identified only by its user.
   enum class Callers { kAll, kOwnUser };
 
   // Returns null if the node can't listen on the address, or if the certificate and key don't match.

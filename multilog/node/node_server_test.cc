@@ -40,7 +40,7 @@ TEST_F(NodeServerTest, SnapshotsOverOneStream) {
     EXPECT_EQ(response.refused().code(), grpc::StatusCode::FAILED_PRECONDITION);
     context.TryCancel();
   }
-  // The coordinator has disconnected, so another one may freeze long before the minute is over.
+  // The coordinator has disconnected, so another one can freeze long before the minute is over.
   v1::FreezeReply frozen;
   for (int i = 0; i < 1000 && frozen.id() == 0; ++i) {
     frozen = freeze(60'000'000'000, &status);
@@ -50,7 +50,7 @@ TEST_F(NodeServerTest, SnapshotsOverOneStream) {
   EXPECT_TRUE(unfreeze(frozen.id()));
 }
 
-// Delivers `packets`, then waits until it is stopped.
+// Delivers the given number of packets, and those added by give(), and never ends.
 class EndlessSource final : public PacketSource {
  public:
   explicit EndlessSource(int packets) : left_(packets) {}
@@ -102,7 +102,7 @@ TEST_F(NodeServerTest, ASlowClientOfAHugeResponse) {
   capture.join();
 }
 
-// A deadline that expires before the response must be an error, and the node must keep running.
+// A call with an expired deadline must fail, and the node must keep running.
 TEST_F(NodeServerTest, AnExpiredDeadline) {
   capture();
   grpc::ClientContext context;
@@ -115,7 +115,7 @@ TEST_F(NodeServerTest, AnExpiredDeadline) {
   EXPECT_GT(count_rows(request_for("")), 0u);
 }
 
-// A client that reads nothing of a huge response and disconnects must not stop the node.
+// A client that disconnects without reading its response must not stop the node.
 TEST_F(NodeServerTest, AClientThatDisconnects) {
   capture();
   {
@@ -126,7 +126,8 @@ TEST_F(NodeServerTest, AClientThatDisconnects) {
   EXPECT_GT(count_rows(request_for("")), 0u);
 }
 
-// There must be no deadlock if an alert is delivered while its aggregate is being defined and other calls arrive.
+// There must be no deadlock if alerts are raised while triggers are being defined and other calls run, and each alert
+// must have its group's keys.
 TEST_F(NodeServerTest, AlertsDuringChangesOfDefinitions) {
   constexpr int kRounds = 100, kTriggers = 8;
   v1::Definition count, many;
@@ -173,7 +174,7 @@ TEST_F(NodeServerTest, AlertsDuringChangesOfDefinitions) {
   context.TryCancel();
 }
 
-// Callers beyond the maximum get an error; snapshots, which need no thread, continue.
+// Calls beyond the maximum get an error; snapshots, which need no thread, continue.
 TEST_F(NodeServerTest, MoreCallsThanTheMaximum) {
   constexpr int kMaxCalls = 256;
   v1::AttachRequest request;
@@ -212,7 +213,7 @@ TEST_F(NodeServerTest, MoreCallsThanTheMaximum) {
   EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
-// A node that stops during calls must end them, and must not wait for a slow one.
+// A node that stops must end its active calls, without waiting for their next heartbeat or command.
 TEST_F(NodeServerTest, EndsDuringActiveCalls) {
   capture();
   grpc::ClientContext attached, coordinator;

@@ -46,7 +46,7 @@ void NodeService::on_alert(const multilog::Alert& alert) {
   changed_.notify_all();
 }
 
-// Formats the keys of the alert's group for people. REQUIRES: the caller holds the lock.
+// Formats the keys of the alert's group as text. REQUIRES: the caller holds mutex_.
 void NodeService::name_group(const multilog::Alert& alert, v1::NodeAlert* named) const {
   const auto is_it = [&](const v1::Definition& definition) {
     return definition.has_trigger() && definition.trigger().name() == alert.trigger;
@@ -62,7 +62,7 @@ void NodeService::name_group(const multilog::Alert& alert, v1::NodeAlert* named)
   }
 }
 
-// REQUIRES: the caller does not hold the lock.
+// REQUIRES: the caller does not hold mutex_.
 void NodeService::fill_counters(v1::NodeCounters* counters) {
   counters->set_capture_ended(node_->ended());  // read first, so that later values are final
   const CaptureTotals captured_totals = node_->captured();
@@ -102,7 +102,7 @@ grpc::Status NodeService::attach(const v1::AttachRequest& request, NodeStream<v1
   return send(last_number, std::chrono::milliseconds(request.heartbeat_ms()), stream);
 }
 
-// Sends the description, then alerts as they arrive, and the counters at intervals.
+// Sends the description, then alerts as they arrive, and the counters whenever no alert arrives for `beat`.
 grpc::Status NodeService::send(uint64_t after_alert, std::chrono::milliseconds beat,
                                NodeStream<v1::NodeEvent>* stream) {
   v1::NodeEvent event;

@@ -59,7 +59,7 @@ class NodeService final {
   bool stopped_ = false;
   // Each attached client reads alerts from here at its own pace.
   KeptAlerts alerts_;
-  // The definitions in order, as they were given; those of a loaded log come first.
+  // The definitions in order, as clients sent them; those of a loaded log come first.
   std::vector<v1::Definition> definitions_;
   // The definition that is being added to the log; its trigger may alert before the log has accepted it.
   v1::Definition coming_;

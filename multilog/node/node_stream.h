@@ -9,10 +9,10 @@ class NodeStream {
  public:
   virtual ~NodeStream() = default;
 
-  // Waits until more can be sent to the client. Returns false if the client has disconnected.
+  // Sends a message, and waits until more can be sent. Returns false if the client has disconnected.
   virtual bool write(const Reply& reply) = 0;
 
-  // Writes the last message, which is sent together with the call's status.
+  // Sets the last message, which is sent together with the call's status.
   virtual void write_last(Reply reply) = 0;
 
   // Returns true if the client has disconnected or its deadline has passed.

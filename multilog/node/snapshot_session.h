@@ -1,4 +1,4 @@
-// The host's side of Algorithm 1, over one coordinator's stream. Its freezes end with the stream.
+// The host's side of Confluo's Algorithm 1, over one coordinator's stream. A freeze ends with its stream.
 #pragma once
 
 #include "multilog/node/node_service.h"

@@ -20,7 +20,7 @@ Clause lookup_of(const Clause& clause, const std::vector<Index>& indexes) {
   return lookup;
 }
 
-// Limits the plan's time if every clause limits it, so that zone maps can be used.
+// Narrows the plan's time range if every clause limits the time, so that zone maps can be used.
 void narrow_time(QueryPlan* plan) {
   if (!plan->clauses) return;
   uint64_t low = ~uint64_t{0}, high = 0;

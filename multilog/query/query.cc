@@ -82,20 +82,21 @@ const Postings* SegmentMatcher::usable(const Leaf& leaf, const Segment& segment)
 
 SegmentMatcher::SegmentMatcher(std::shared_ptr<const QueryPlan> plan) : plan_(std::move(plan)), marks_(kBitWords, 0) {}
 
-// Puts the clause's indexed leaves into choices_, fewest rows first. Returns false if it has none.
+// Puts the clause's indexed leaves into choices_, fewest rows first. Returns false if there are none or a scan is
+// faster.
 bool SegmentMatcher::choose(const Clause& clause, const Segment& segment) {
   choices_.clear();
   for (const Leaf& leaf : clause) {
     const Postings* postings = usable(leaf, segment);
     if (postings == nullptr) continue;
-    // Columns with ascending keys have no postings, but their key range shows where there are no matches.
+    // A column with ascending keys has no postings, but its key range may show that there are no matches.
     if (postings->sorted && may_hold(leaf, *postings)) continue;
     uint64_t count = 0;
     if (!postings->sorted) for_each_run(leaf, *postings, [&](uint32_t begin, uint32_t end) { count += end - begin; });
     choices_.push_back({&leaf, postings, count});
   }
   std::sort(choices_.begin(), choices_.end(), [](const Choice& a, const Choice& b) { return a.count < b.count; });
-  // A scan is faster if most rows would have to be checked one by one.
+  // A scan is faster if many rows would have to be checked one by one.
   return !choices_.empty() && (choices_.size() == clause.size() || choices_.front().count <= segment.capacity() / 4);
 }
 
@@ -231,7 +232,7 @@ void SegmentMatcher::by_index(const Segment& segment, std::vector<uint16_t>* out
   offsets_of(all, out);
 }
 
-// REQUIRES: choices_ are those of the clause.
+// Finds the offsets of the rows that satisfy the clause. REQUIRES: choose() was last called for this clause.
 void SegmentMatcher::clause_offsets(const Segment& segment, const Clause& clause, std::vector<uint16_t>* out) {
   out->clear();
   const Choice& driver = choices_[0];

@@ -3,7 +3,7 @@
 // In each segment, uses the cheapest method:
 //   stored   the postings of a stored filter that is part of the query
 //   index    for each clause of the disjunctive normal form: the indexed comparison with the fewest rows, intersected
-//            with the other indexed ones; the other comparisons are checked on the rows; clauses are united as bits
+//            with the other indexed ones; the other comparisons are checked on the rows; clauses are united as bitmaps
 //   scan     1024 rows at a time, by columns (expr/chunk_program.h)
 //   skip     if zone maps or an index show that there are no matches
 // Rows are ordered by writer, then by position; the order of the writers is arbitrary.
@@ -35,7 +35,8 @@ struct QueryPlan {
   uint64_t time_low = 0, time_high = kAllTime;  // both inclusive
   // The normal form; unset if there are too many clauses.
   std::optional<std::vector<Clause>> clauses;
-  // The clauses for index look-ups: comparisons of indexed fields wider than 8 bytes are composed of the fields' parts.
+  // The clauses for index look-ups: comparisons of indexed fields wider than 8 bytes are split into comparisons of the
+  // fields' parts.
   std::vector<Clause> lookups;
   std::vector<Index> indexes;
   Expression::Values values;
@@ -55,7 +56,7 @@ bool same_clauses(const std::vector<Clause>& a, const std::vector<Clause>& b);
 struct QueryStatistics {
   uint64_t segments = 0, skipped = 0, by_filter = 0, by_index = 0, scanned = 0;
   uint64_t rows = 0;
-  // The number of segments that can't be read, so that their rows are missing from the result.
+  // The number of segments that could not be read, so their rows are missing from the result.
   uint64_t unreadable = 0;
 };
 
