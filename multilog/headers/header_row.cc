@@ -129,8 +129,8 @@ void write_ip(const Packet& packet, Fixed* row, uint32_t* present) {
   }
 }
 
-// Returns true if decode() found telemetry with an EtherType of its own, directly before the IP header. It can then be
-// cut out: its shim ends with the EtherType that follows.
+// Returns true if decode() found telemetry with a separate EtherType, directly before the IP header. It can then be cut
+// out: its shim ends with the EtherType that follows.
 bool has_telemetry_tag(const RawPacket& raw, const Packet& packet) {
   constexpr uint32_t kTypeAndShim = 6;
   if (packet.telemetry_bytes == 0 || packet.telemetry_offset < kTypeAndShim) return false;

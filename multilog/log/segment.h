@@ -76,8 +76,8 @@ class Segment {
 
   // Returns the filter's postings, or null if there are none.
   const FilterPostings* postings_of(uint64_t filter) const;
-  // Writer: does the same, but if there are no postings, creates them for the rows from `offset` on. Returns null if
-  // there is no memory.
+  // Writer: does the same, but if there are no postings, creates them for the rows starting at `offset`. Returns null
+  // if there is no memory.
   FilterPostings* open_postings(uint64_t filter, uint32_t offset);
   // Writer: appends offsets. Returns false if there is no memory; the postings are then unchanged and must be
   // abandoned.

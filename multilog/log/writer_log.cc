@@ -167,8 +167,8 @@ void WriterLog::keep_keys(const Pipeline& pipeline, uint32_t count) {
   }
 }
 
-// Opens the filters' postings, once per segment and pipeline. From the next row on, each filter and aggregate covers
-// all rows of this writer.
+// Opens the filters' postings, once per segment and pipeline. Starting with the next row, each filter and aggregate
+// covers all rows of this writer.
 void WriterLog::open_stages(const Pipeline& pipeline) {
   auto begin = [this](std::atomic<uint64_t>& covered_from) {
     if (covered_from.load(std::memory_order_relaxed) == kNotYet) covered_from.store(next_, std::memory_order_release);
