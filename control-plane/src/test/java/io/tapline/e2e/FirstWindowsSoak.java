@@ -8,7 +8,10 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Starts a query over real switches repeatedly, with and without loss of its monitor. */
+/**
+ * Starts a query over real switches repeatedly. In two of three starts, its monitor or agent is
+ * killed.
+ */
 class FirstWindowsSoak {
   private static final int STARTS = 20;
 

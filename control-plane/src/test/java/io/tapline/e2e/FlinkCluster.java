@@ -13,7 +13,8 @@ import java.util.stream.Stream;
 
 /**
  * A Flink session cluster as an operator would run it: a job manager and a task manager whose class
- * path has all dependencies of the job, but no classes of Tapline.
+ * path has all dependencies of the job, but none of Tapline's own classes (except in {@link
+ * #ofVersion}).
  */
 final class FlinkCluster implements AutoCloseable {
   private static final long TIMEOUT_S = 120;
@@ -29,17 +30,17 @@ final class FlinkCluster implements AutoCloseable {
   }
 
   /**
-   * Starts a cluster from the checkout of an earlier version, with all of Tapline's classes except
-   * the job on its class path.
+   * Starts a cluster from the checkout of an earlier version. Its class path has all of Tapline's
+   * classes, except those of the job.
    */
   static FlinkCluster ofVersion(Path root, Path folder) throws IOException, InterruptedException {
     return new FlinkCluster(folder, "task-manager", classPath(root, "flink-jobs-.*"));
   }
 
   /**
-   * Starts a cluster whose task manager runs on a host of the network.
+   * Starts a cluster whose task manager reports that it runs on a host of the network.
    *
-   * @param host the task manager's {@code taskmanager.resource-id}
+   * @param host name of the host, used as {@code taskmanager.resource-id}
    */
   FlinkCluster(Path folder, String host) throws IOException, InterruptedException {
     this(folder, host, classPath(Cli.root(), ".*-SNAPSHOT.jar"));
@@ -130,7 +131,9 @@ final class FlinkCluster implements AutoCloseable {
     return "http://127.0.0.1:" + restPort;
   }
 
-  /** Returns the cluster's response; empty while it does not answer. */
+  /**
+   * Returns the body of the cluster's response, or an empty string if the cluster does not answer.
+   */
   String get(String path) throws InterruptedException {
     try {
       HttpRequest request = HttpRequest.newBuilder(URI.create(url() + path)).build();

@@ -66,7 +66,8 @@ class FlinkClusterTest {
   }
 
   /**
-   * Returns the rows without the query's ID and values that depend on the monitor's batch sizes.
+   * Returns the rows without the query's ID, and without {@code completeness}, which depends on the
+   * monitor's batch sizes.
    */
   private static List<JsonNode> rows(Cli.Result result) {
     List<JsonNode> rows = result.json();

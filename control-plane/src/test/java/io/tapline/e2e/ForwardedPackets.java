@@ -15,12 +15,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The switch ports on which numbered datagrams left, captured on the ports' network devices. */
+/** The switch ports that sent numbered datagrams, captured on the ports' network devices. */
 final class ForwardedPackets {
   /**
-   * Captures the IPv4 packets that devices send until SIGTERM. Writes the number and the device of
-   * each numbered datagram; prints the number of packets by device, and the number that the capture
-   * missed.
+   * Captures the IPv4 packets that devices send, until one second after SIGTERM. Writes the number
+   * and the device of each numbered datagram to a file; prints the number of packets by device, and
+   * the number of packets that the capture missed.
    */
   private static final String CAPTURE =
       """

@@ -25,10 +25,11 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /**
- * The four queues from a pod's edge switches to its aggregation switches, which bursts from two
- * hosts fill at the same time, on top of steady flows from two others. A query with AT measures
- * them. testbed/queues/copies.py compares its events, and the copies that its monitors receive,
- * with the kernel's queues and with the definition of the query's condition.
+ * The four queues from a pod's edge switches to its aggregation switches. Bursts from two hosts
+ * fill them at the same time, on top of steady flows from two others. A query with AT measures the
+ * queues. testbed/queues/copies.py compares the copies that the query's monitors receive with the
+ * kernel's queues, and derives from the copies when the query's condition became true; each time,
+ * an event must follow.
  */
 final class FourQueues implements AutoCloseable {
   private static final List<String> EDGES = List.of("edge-0-0", "edge-0-1");
@@ -42,7 +43,7 @@ final class FourQueues implements AutoCloseable {
 
   private static final double SHARE = 0.5;
 
-  /** Number of the first additional port of an aggregation switch. */
+  /** Number of the first port that is added to an aggregation switch for a monitor. */
   private static final int MONITOR_PORT = 40;
 
   /**
@@ -55,7 +56,7 @@ final class FourQueues implements AutoCloseable {
       "PARSE queue_flows(delay=%dms, share=0.5, every=1ms, link=%d) FROM * TO *:9000 AT %s LIMIT 1h SAMPLE * "
           + "PROCESS (trigger: when=\"max(share) > 0.5\", group=(queue, src_ip), every=10ms)";
 
-  /** Sends bursts at the speed of the host's link, one flow to each receiver, or steady flows. */
+  /** Sends bursts at the rate of the host's link, one flow to each receiver, or steady flows. */
   private static final String SEND =
       """
       import socket, sys, time
@@ -92,12 +93,12 @@ final class FourQueues implements AutoCloseable {
 
   /**
    * Rate of a host's link, relative to that of the queues. A burst fills two queues at 1.2 times
-   * their rate, in addition to steady flows at a fifth of it. At 100 Mb/s, the polling thread can't
-   * forward more.
+   * their rate, in addition to steady flows at a fifth of it. With queues of 100 Mb/s, the polling
+   * thread can't forward more.
    */
   private static final double HOST_RATE = 2.4;
 
-  /** The load of a run: the rate and length of each queue, and the bursts that fill the queues. */
+  /** The queues' rate and length, the bursts, and the minimum delay in the query's condition. */
   record Load(
       int linkMbit, int queuePackets, int bursts, int burstPackets, int gapMs, int delayMs) {
     int bitsPerSecond() {
@@ -105,22 +106,23 @@ final class FourQueues implements AutoCloseable {
     }
   }
 
-  /** An event, and the time since the epoch at which it arrived here. */
+  /** An event and the time of its arrival, in ns since the epoch. */
   record ArrivedEvent(JsonNode event, long timeNs) {}
 
   /**
    * A queue's results.
    *
-   * @param arrived number of packets whose arrival a copy shows
-   * @param left number of packets whose departure a copy shows
-   * @param matched number of packets whose arrival and departure copies show
+   * @param arrived number of copies of arrivals
+   * @param left number of copies of departures
+   * @param matched number of packets with copies of both the arrival and the departure
    * @param dropped number of packets that Open vSwitch dropped because the queue was full
-   * @param longPolls number of polls that were interrupted and do not count
-   * @param bytes number of bytes in the kernel's queue, at each poll
-   * @param errors difference from the contents that Tapline computes from the copies, at each poll,
-   *     in bytes
-   * @param alertNs for each time that the condition became true, the delay from the packet until
-   *     its event arrived
+   * @param longPolls number of polls that took too long, which are ignored
+   * @param bytes number of bytes in the kernel's queue, for each other poll at which the queue was
+   *     not empty, according to the kernel or to the copies
+   * @param errors for each of these polls, the number of bytes by which the kernel's queue was
+   *     outside the range that Tapline computes from the copies
+   * @param alertNs for each time that the condition became true, the delay from that packet's
+   *     departure until its event arrived
    */
   record Queue(
       String name,
@@ -183,7 +185,7 @@ final class FourQueues implements AutoCloseable {
   /**
    * Starts the network.
    *
-   * @param bothEnds true if monitors also have a port at the aggregation switches
+   * @param bothEnds true if the monitors are also connected to the aggregation switches
    */
   static FourQueues up(Load load, boolean bothEnds, Path folder) throws Exception {
     assumeTrue(
@@ -256,9 +258,7 @@ final class FourQueues implements AutoCloseable {
         .toList();
   }
 
-  /**
-   * Returns the hosts in other pods that an edge switch reaches through either of its two queues.
-   */
+  /** Returns a host in another pod for each of an edge switch's two queues, which leads to it. */
   private List<FatTreePlan.Node> receivers(int edge) throws Exception {
     String flows = network.fabric.switches().get("e0" + edge);
     List<FatTreePlan.Node> receivers = new ArrayList<>();
@@ -291,7 +291,8 @@ final class FourQueues implements AutoCloseable {
   /**
    * Runs the query while bursts fill the queues; returns the results of each queue.
    *
-   * @throws AssertionError if rules remain in the switches, or if packets and events differ
+   * @throws AssertionError if mirror rules remain in the switches, if the condition never became
+   *     true, or if no event follows
    */
   List<Queue> run() throws Exception {
     String id =
@@ -346,7 +347,7 @@ final class FourQueues implements AutoCloseable {
     open.clear();
   }
 
-  /** Captures with a low priority. The copies wait in the kernel's buffer. */
+  /** Captures copies with a low priority; they wait in the kernel's buffer. */
   private Cli.Running capture(String host, Path file) throws Exception {
     String[] words = {
       "nice",
@@ -447,9 +448,7 @@ final class FourQueues implements AutoCloseable {
     return numbers;
   }
 
-  /**
-   * Returns the time of the first event for a queue and source after a packet met the condition.
-   */
+  /** Returns when the first event for the queue and the onset's source arrived after the onset. */
   private static long firstEvent(List<ArrivedEvent> events, String queue, JsonNode onset) {
     String group = "queue=%s src_ip=%s".formatted(queue, onset.path("source").asText());
     LongStream times =

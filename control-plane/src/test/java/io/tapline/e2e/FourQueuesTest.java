@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 class FourQueuesTest {
   private static final FourQueues.Load LOAD = new FourQueues.Load(5, 100, 2, 110, 800, 20);
 
-  /** Uses limits that a machine meets while other tests are running. */
+  /** Uses bounds that a machine meets even while other tests are running. */
   @Test
   void copiesShowTheKernelsQueuesAndEventsFollowTheirPackets(@TempDir Path folder)
       throws Exception {

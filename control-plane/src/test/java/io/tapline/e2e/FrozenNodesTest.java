@@ -21,9 +21,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Suspends or kills a server after it has frozen the nodes and before it unfreezes them. To provide
- * time for that, a third node is suspended: the server waits for it for a second while the other
- * nodes are frozen.
+ * Suspends or kills a server after it has frozen two nodes and before it unfreezes them. To provide
+ * time for that, a third node is suspended: the server waits a second for it while the other two
+ * are frozen.
  */
 class FrozenNodesTest {
   private static final long SECONDS = 120;
@@ -104,7 +104,10 @@ class FrozenNodesTest {
     }
   }
 
-  /** Sends packets to a node; returns once the node has written all of them, visible or not. */
+  /**
+   * Sends packets to a node; returns once the node has written all of them, even if they are not
+   * visible yet.
+   */
   private void feed(Node node) throws Exception {
     long previousMetric = metric(node, "rows_total");
     node.packets().feed(SOME);
@@ -144,15 +147,15 @@ class FrozenNodesTest {
         BodyHandlers.ofString());
   }
 
-  /** Returns the total number of headers that the response covers. */
+  /** Returns the number of headers that a COUNT response reports. */
   private static long count(HttpResponse<String> response) {
     JsonNode groups = Cli.parse(response.body()).path("groups");
     return groups.isEmpty() ? 0 : groups.get(0).path("value").asLong();
   }
 
   /**
-   * Stops the server once it has frozen two nodes; returns the pending request. If the server has
-   * already continued, sends another request.
+   * Sends a request, and suspends the server once it has frozen two nodes; returns the pending
+   * response. Tries again if the server unfroze them before it was suspended.
    */
   private CompletableFuture<HttpResponse<String>> stopWhereNodesAreFrozen() throws Exception {
     long end = System.nanoTime() + SECONDS * 1_000_000_000L;

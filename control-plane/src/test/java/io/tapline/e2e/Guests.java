@@ -6,8 +6,8 @@ import java.util.Random;
 import java.util.stream.IntStream;
 
 /**
- * Guests of a testbed's hosts, which move from host to host. A guest is an address that a host
- * announces by gratuitous ARP but does not answer for.
+ * Guests, which move between a testbed's hosts. A guest is a pair of addresses (Ethernet and IPv4)
+ * that a host announces by gratuitous ARP, but does not answer for.
  */
 final class Guests {
   private static final String ANNOUNCE =

@@ -19,8 +19,8 @@ import org.junit.jupiter.api.TestInstance;
  * Compares rankings of a capture of about 34,000 requests with the log of the nginx that served
  * them, and with a reference evaluator.
  *
- * <p>nginx logs milliseconds, so a request's window is determined from the capture: a client port's
- * n-th tuple is the n-th request that nginx logged for that port.
+ * <p>nginx's timestamps have millisecond resolution, so a request's window is determined from the
+ * capture: a client port's n-th tuple is the n-th request that nginx logged for that port.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class HttpRankingTest {
@@ -131,8 +131,8 @@ class HttpRankingTest {
   }
 
   /**
-   * Returns the ranking of a reference evaluator, which counts from scratch each 10 s window that
-   * ends at a multiple of the slide.
+   * Returns the ranking that a reference evaluator computes. It counts each 10 s window separately;
+   * windows end at multiples of the slide.
    */
   private static List<Rank> ranking(List<Request> requests, long slideNs, int k) {
     TreeMap<Long, Map<String, Long>> windows = new TreeMap<>();

@@ -26,7 +26,7 @@ class InferredPortsTest extends CollectorTestCase {
             Integer.toString(MIRROR_MBIT));
   }
 
-  /** Changes a testbed's inventory, so that it declares that the switches can't mark copies. */
+  /** Declares in a testbed's inventory that the switches can't mark copies. */
   static void unmark(Fabric fabric) throws Exception {
     Path inventory = Path.of(fabric.inventory());
     String marked = Files.readString(inventory);

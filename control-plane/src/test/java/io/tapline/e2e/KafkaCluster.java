@@ -18,8 +18,8 @@ import org.apache.kafka.metadata.storage.Formatter;
 import org.apache.kafka.server.common.MetadataVersion;
 
 /**
- * A Kafka cluster of separate processes, with each broker on the host that its {@code broker.rack}
- * names.
+ * A Kafka cluster of separate processes. Each broker reports, as its {@code broker.rack}, that it
+ * runs on a host of the network.
  */
 final class KafkaCluster implements AutoCloseable {
   private static final String CLUSTER = Uuid.randomUuid().toString();

@@ -32,7 +32,7 @@ class LinkLoadTest {
     return Cli.run("run", query, "--tap", TAP, "--json").expectSuccess().json();
   }
 
-  /** Returns the values of a processor's windows, by second. */
+  /** Returns the sum of a processor's values for each second, by the start of the window. */
   private static Map<Long, Double> values(List<JsonNode> rows, String processor) {
     return rows.stream()
         .filter(row -> row.get("processor").asText().equals(processor))
