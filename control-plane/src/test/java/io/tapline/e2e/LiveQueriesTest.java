@@ -18,8 +18,8 @@ import org.junit.jupiter.api.TestInstance;
 /**
  * Tests queries that are submitted and stopped while a client continuously sends requests to a web
  * server. The Tapline server captures on an interface. Its host's agent runs one monitor for all
- * queries, and each query counts exactly the requests sent while it was running. Queries survive
- * the death of the monitor or the agent.
+ * queries, and each query must count exactly the requests sent while it was running. Queries must
+ * survive the death of the monitor or the agent.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices
@@ -28,7 +28,7 @@ class LiveQueriesTest {
   private static final int SOME = 60;
   private static final int LIMIT_PACKETS = 300;
 
-  /** JSON's null as a string. */
+  /** Text of a key whose value is JSON's null. */
   private static final String UNKNOWN = "null";
 
   private WebLink link;
@@ -77,7 +77,7 @@ class LiveQueriesTest {
     int previousDone = link.done();
     String id = submit(parser, "1h", field);
     server.awaitState(id, "running");
-    // The current request may have begun earlier.
+    // The current request may have begun before the query was running.
     return new Watch(id, field, previousDone, link.done() + 1);
   }
 
@@ -101,8 +101,8 @@ class LiveQueriesTest {
   }
 
   /**
-   * Stops a query once it shows the latest request; returns that request's number. All earlier
-   * requests must have been captured completely.
+   * Stops a query once it shows the latest request; returns that request's number. By then, all
+   * earlier requests have been captured completely.
    */
   private int stop(Watch watch) throws Exception {
     int last = link.awaitMore(1) - 1;
@@ -255,7 +255,7 @@ class LiveQueriesTest {
     expectCounts(next, stop(next), 1);
   }
 
-  /** Waits until a request with a higher number is counted; returns the first such number. */
+  /** Waits until a request after the given one is counted; returns its number. */
   private int awaitCounted(Watch watch, int afterNumber) throws Exception {
     long deadline = System.nanoTime() + RESULT_SECONDS * 1_000_000_000L;
     while (System.nanoTime() < deadline) {

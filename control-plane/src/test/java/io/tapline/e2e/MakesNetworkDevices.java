@@ -8,8 +8,8 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * Marks a test that creates links or switches. Device names contain the process ID, so these tests
- * run one after another; tests without this annotation run in parallel with them.
+ * Marks a test that creates links or switches. Some device names are not unique within a process,
+ * so these tests run one after another; tests without this annotation run in parallel with them.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

@@ -26,7 +26,7 @@ class ManyWatchesTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(150);
   private static final int WATCHES = 4096;
 
-  /** Numbers of the watches that count the packets that the test sends. */
+  /** Indexes of the watches whose packets the test sends. */
   private static final List<Integer> SENT = List.of(0, 1, 2047, 4095);
 
   private static final int FIRST_PORT = 20_000;

@@ -21,8 +21,8 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * A {@link Fabric} whose controller is a server, with agents in some of its hosts and web servers
- * in others:
+ * A {@link Fabric} controlled by a Tapline server, with agents and web servers on some of its
+ * hosts:
  *
  * <pre>
  * edge-0-0   h-0-0-0  10.0.0.2   agent, web servers on 80 and 81
@@ -48,7 +48,7 @@ final class MirroredNetwork implements AutoCloseable {
   private final HttpClient http = HttpClient.newHttpClient();
   private final Map<String, Cli.Running> running = new HashMap<>();
 
-  /** The address at which agents reach each control plane. */
+  /** For each control plane, the address at which agents reach it. */
   private final List<String> registries = new ArrayList<>();
 
   private final List<Server> servers = new ArrayList<>();
@@ -63,12 +63,15 @@ final class MirroredNetwork implements AutoCloseable {
     open.add(fabric);
   }
 
-  /** Starts a network with all agents and web servers; skips the test if there is no testbed. */
+  /**
+   * Starts a network with all agents and web servers; skips the test if this host can't run a
+   * testbed.
+   */
   static MirroredNetwork up() throws Exception {
     return up(WATCHERS, MirroredNetwork::startServer);
   }
 
-  /** Starts a network with agents in the given hosts, and no web servers. */
+  /** Starts a network with agents on the given hosts, and no web servers. */
   static MirroredNetwork upWithAgents(Set<String> hosts) throws Exception {
     return up(hosts, MirroredNetwork::startServer);
   }
@@ -78,7 +81,7 @@ final class MirroredNetwork implements AutoCloseable {
     List<String> at(String address) throws Exception;
   }
 
-  /** Starts a network with agents in the given hosts, no web servers, and the caller's services. */
+  /** Starts a network with agents on the given hosts, no web servers, and the caller's services. */
   static MirroredNetwork upWith(Set<String> hosts, Options options) throws Exception {
     return upWith(hosts, FEW_CONNECTIONS, options);
   }
@@ -95,8 +98,8 @@ final class MirroredNetwork implements AutoCloseable {
   }
 
   /**
-   * Starts a network with agents in the given hosts, no web servers, and options that depend on the
-   * testbed.
+   * Starts a network with agents on the given hosts, no web servers, and server options that depend
+   * on the testbed.
    */
   static MirroredNetwork onHosts(Set<String> hosts, Function<Fabric, List<String>> options)
       throws Exception {
@@ -116,7 +119,7 @@ final class MirroredNetwork implements AutoCloseable {
   }
 
   /**
-   * Starts a network with agents in the given hosts, no web servers, and links with the given rate
+   * Starts a network with agents on the given hosts, no web servers, and links with the given rate
    * and queue length.
    */
   static MirroredNetwork upWithQueues(Set<String> hosts, int linkMbit, int queuePackets)
@@ -129,7 +132,10 @@ final class MirroredNetwork implements AutoCloseable {
     void change(Fabric fabric) throws Exception;
   }
 
-  /** Starts a network with queues, in a changed testbed that polls the ports of some switches. */
+  /**
+   * Starts a network with queues in a testbed that {@code wiring} changes. Open vSwitch polls the
+   * ports of the switches in {@code polled}.
+   */
   static MirroredNetwork upWithQueues(
       Set<String> hosts, int linkMbit, int queuePackets, List<String> polled, Wiring wiring)
       throws Exception {
@@ -145,12 +151,15 @@ final class MirroredNetwork implements AutoCloseable {
         });
   }
 
-  /** Starts a network with the testbed's collector, and agents in the given hosts. */
+  /** Starts a network with the testbed's collector, and agents on the given hosts. */
   static MirroredNetwork upWithCollector(Set<String> hosts, String... options) throws Exception {
     return upWithCollector(hosts, fabric -> {}, options);
   }
 
-  /** Starts a network with the collector of a changed testbed, and agents in the given hosts. */
+  /**
+   * Starts a network with the collector of a testbed that {@code wiring} changes, and agents on the
+   * given hosts.
+   */
   static MirroredNetwork upWithCollector(Set<String> hosts, Wiring wiring, String... options)
       throws Exception {
     Fabric fabric = Fabric.named();
@@ -389,14 +398,14 @@ final class MirroredNetwork implements AutoCloseable {
     return names;
   }
 
-  /** Returns the hosts in which a monitor is running. */
+  /** Returns the hosts on which a monitor is running. */
   Set<String> hostsWithMonitors() {
     Set<String> hosts = new TreeSet<>(watchers);
     hosts.removeIf(host -> monitors(host).isEmpty());
     return hosts;
   }
 
-  /** Returns the process IDs of the monitors in a host. */
+  /** Returns the process IDs of the monitors on a host. */
   List<Long> monitors(String host) {
     String script =
         "for p in $(ip netns pids $0); do readlink /proc/$p/exe | grep -q /tapline-monitor && echo $p; done; true";
@@ -407,7 +416,7 @@ final class MirroredNetwork implements AutoCloseable {
 
   /**
    * Returns how often a query that counts requests has counted each URL. Omits requests that were
-   * in progress when mirroring began, whose URL is unknown.
+   * in progress when mirroring began, since their URL is unknown.
    */
   Map<String, Long> counted(String query) throws Exception {
     Map<String, Long> counts = new TreeMap<>();
@@ -430,8 +439,8 @@ final class MirroredNetwork implements AutoCloseable {
 
   /**
    * Returns the numbers of TCP connections that failed or were reset, and of resets sent, for all
-   * hosts without an agent. In other hosts, a monitor that ends may reset its connections to the
-   * broker.
+   * hosts without an agent. On the other hosts, a monitor that ends may reset its connections to
+   * the broker.
    */
   Map<String, String> resets() {
     String script =

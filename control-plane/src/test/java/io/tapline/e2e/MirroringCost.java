@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
  * rules, and with a query, in random order. Prints each round, and the ratios within rounds:
  * minimum, median and maximum. With manual rules, the copies are not read. With a query, a monitor
  * and the pipeline share the cores with the switches; the switches' own CPU time does not include
- * this.
+ * their work.
  *
  * <p>Run by {@code bench/mirroring}.
  */

@@ -12,7 +12,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Runs queries over real switches for a long time, and while their components are killed. */
+/**
+ * Runs queries over real switches for a long time, and while the switches, the server and an agent
+ * are killed.
+ */
 class MirroringSoak {
   private static final int EACH = 40;
 
@@ -30,7 +33,7 @@ class MirroringSoak {
     }
   }
 
-  /** Runs MIRRORING_ROUNDS rounds. */
+  /** Runs MIRRORING_ROUNDS rounds (200 by default). */
   @Test
   void queriesThatStartAndStopReceiveAllTheirPackets() throws Exception {
     int rounds = Integer.parseInt(System.getenv().getOrDefault("MIRRORING_ROUNDS", "200"));
@@ -74,7 +77,7 @@ class MirroringSoak {
     Fabric.await("switches are restored", () -> network.fabric.switches().equals(previousSwitches));
   }
 
-  /** Waits for only some of the requests, since it is unknown when the query sees packets again. */
+  /** Waits for any one of the requests, since it is unknown when the query sees packets again. */
   private void requireResumedCounts(String query, String name) throws Exception {
     Requests steady = network.requests("h-3-1-1", H1_ADDRESS, 80, name, Requests.UNLIMITED);
     Fabric.await(

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.TestInstance;
 
 /**
  * Tests queries over real switches, with a server that is the controller of a testbed, and with
- * agents, web servers and clients in the testbed's hosts. Skipped, with the reason, on hosts that
+ * agents, web servers and clients on the testbed's hosts. Skipped, with the reason, on hosts that
  * can't run a testbed.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -31,8 +31,8 @@ class MirroringTest {
   private static final int EACH = 40;
 
   /**
-   * Number of consecutive equal readings after which counters are final; so many readings take
-   * longer than a switch's update interval.
+   * Number of consecutive equal readings after which counters are considered final; they span more
+   * than a switch's update interval.
    */
   private static final int MANY_TIMES = 25;
 

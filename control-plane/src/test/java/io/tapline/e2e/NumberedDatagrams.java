@@ -12,9 +12,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Sends datagrams from several hosts of a testbed to random Ethernet addresses, at a constant rate,
- * until {@link #finish} is called. Each is a separate flow: its source address consists of the byte
- * 11 and the three bytes of its number.
+ * Sends datagrams at a constant rate from several hosts of a testbed, each to a random one of the
+ * given Ethernet addresses, until {@link #finish} is called. Each datagram is a separate flow: its
+ * source address is the byte 11, followed by the three bytes of its number.
  */
 final class NumberedDatagrams implements AutoCloseable {
   private static final String SEND =
@@ -42,7 +42,7 @@ final class NumberedDatagrams implements AutoCloseable {
 
   private static final int RECORD_BYTES = 14;
 
-  /** A datagram: its destination's index in the targets, and the time when it was sent. */
+  /** A datagram: its destination's index in the targets, and the time at which it was sent. */
   record Datagram(int target, long sentNs) {}
 
   private final int seconds;

@@ -53,7 +53,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * object that its standard input names, one per line ({@code KIND NAME}), and prints a line for
  * each object that it can read, write or use. The kinds are {@code process}, {@code port}, {@code
  * rest}, {@code socket}, {@code file} (also a folder with everything below it) and {@code folder}
- * (the same, but the folder itself may belong to any user).
+ * (the same, but the folder itself may be open to all users).
  */
 final class OtherUser {
   private static final int TIMEOUT_MS = 10_000;
@@ -63,7 +63,10 @@ final class OtherUser {
   private static final List<String> PROCESS_FILES =
       List.of("environ", "mem", "maps", "smaps", "auxv", "fd", "fdinfo", "map_files", "io");
 
-  /** A secret on a command line: a long word of letters and digits, unlike other words. */
+  /**
+   * A presumed secret on a command line: 20 or more alphanumeric characters, both letters and
+   * digits.
+   */
   private static final Pattern SECRET =
       Pattern.compile("(?=\\p{Alnum}*\\p{Alpha})(?=\\p{Alnum}*\\d)\\p{Alnum}{20,}");
 
@@ -198,7 +201,7 @@ final class OtherUser {
 
   /**
    * Reports a port unless a known service behind it refuses the request. The binary probes come
-   * last, since they are partial requests, for whose rest Kafka would wait.
+   * last, since Kafka would take them for incomplete requests and wait for the rest.
    */
   private static void port(int port) throws IOException {
     if (isRecognized(port, TEXT_PROBES)) {
@@ -232,7 +235,7 @@ final class OtherUser {
   private static final String CLOSED = "closed";
 
   /**
-   * A request, and the meaning of its response.
+   * A request, and the meaning of possible responses.
    *
    * @param answers verdicts by pattern of the response's first bytes, read as a string with one
    *     character per byte
@@ -306,8 +309,8 @@ final class OtherUser {
   private static final byte[] SILENCE = new byte[0];
 
   /**
-   * Sends a request and returns the first bytes of the response; empty if the connection is closed
-   * instead.
+   * Sends a request and returns the first bytes of the response: an empty array if the connection
+   * is refused or closed, {@link #SILENCE} if no response arrives in time.
    */
   private static byte[] exchange(int port, byte[] request) {
     try (Socket socket = connected(port)) {
@@ -330,8 +333,8 @@ final class OtherUser {
   }
 
   /**
-   * Returns true if the server requires a certificate. In TLS 1.3, a client learns this only when
-   * it reads.
+   * Returns true if the server requires a client certificate. In TLS 1.3, a client learns this only
+   * when it reads.
    */
   private static boolean wantsCertificate(int port) {
     try (Socket plain = connected(port);
@@ -373,8 +376,8 @@ final class OtherUser {
   }
 
   /**
-   * Reports the requests that a broker or controller accepts. One that is closed to other users
-   * sends its API versions to any client, but closes the connection on any other request.
+   * Reports the requests that a broker or controller accepts. A protected one sends its API
+   * versions to any client, but closes the connection on any other request.
    */
   private static void kafka(int port) {
     byte[] response = exchange(port, DESCRIBE_CLUSTER);

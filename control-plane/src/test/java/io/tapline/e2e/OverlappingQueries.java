@@ -29,7 +29,7 @@ final class OverlappingQueries {
   /** A query, and the clients whose requests it selects. */
   private record OverlappingQuery(String from, String to, Set<String> names) {}
 
-  /** The client, the server's address and the port of permanent traffic, by name. */
+  /** The traffic during the whole test, by name: the client, the server's address and its port. */
   private static final Map<String, List<String>> TRAFFIC =
       new TreeMap<>(
           Map.of(

@@ -12,8 +12,9 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Tests a query with LIMIT Np over two monitors, each of which sees more than N packets, while the
- * granting control plane or a monitor is killed. No more than N packets may ever be taken.
+ * Tests a query with LIMIT Np on two monitors, each of which sees more than N packets. The leading
+ * control plane, which grants packets, or an agent is killed meanwhile. The monitors must never
+ * take more than N packets together.
  */
 final class PacketLimits implements AutoCloseable {
   /** N of LIMIT Np; exceeds the number of packets that are sent while there is no leader. */
@@ -31,7 +32,7 @@ final class PacketLimits implements AutoCloseable {
   /**
    * Starts clients and the query; returns once packets have been taken.
    *
-   * @param name name in the request URLs, which other queries may also count
+   * @param name prefix of the names in the request URLs; other queries may also count the requests
    */
   private PacketLimits(MirroredNetwork network, String name) throws Exception {
     this.network = network;
@@ -104,8 +105,8 @@ final class PacketLimits implements AutoCloseable {
   }
 
   /**
-   * Returns the number of packets that the query counted, by destination; a later row includes the
-   * earlier ones.
+   * Returns the number of packets that the query counted, by destination. A destination's last row
+   * includes the earlier ones.
    */
   private Map<String, Long> results() throws Exception {
     Map<String, Long> packets = new TreeMap<>();

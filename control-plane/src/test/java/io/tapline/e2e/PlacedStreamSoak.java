@@ -88,8 +88,8 @@ class PlacedStreamSoak {
   }
 
   /**
-   * Submits a query for a server. Its stream must be placed at the given host, as {@code explain}
-   * predicts.
+   * Submits a query for a server's requests. The query's stream must be placed at the given host,
+   * as {@code explain} predicts.
    */
   private String runs(String server, String host, FlinkCluster cluster) throws Exception {
     String text = OverlappingQueries.COUNT.formatted("*", server + ":80");

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests an out-of-tree parser in the whole pipeline, even if it crashes or hangs during a query.
+ * Tests an out-of-tree parser in the whole pipeline, including crashes and hangs during a query.
  * The plug-in is built from {@code parsers/plugin/testing} with the installed header; payloads that
  * begin with CRASH or HANG make it crash or hang.
  */

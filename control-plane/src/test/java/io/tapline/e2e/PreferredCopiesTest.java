@@ -16,8 +16,8 @@ import org.junit.jupiter.api.TestInstance;
 
 /**
  * Tests a saturated mirror port of Open vSwitch. Copies of segments that open or end connections
- * must arrive first and completely, and a flood of such copies must not displace the others.
- * Skipped, with the reason, on hosts that can't run a testbed.
+ * must overtake others and arrive without loss, and a flood of such copies must not displace the
+ * others. Skipped, with the reason, on hosts that can't run a testbed.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @MakesNetworkDevices
@@ -71,8 +71,8 @@ class PreferredCopiesTest {
       """;
 
   /**
-   * Captures copies for some time. Prints, by source port, their number, their median and maximum
-   * delay in ms, and the seconds between the first and the last.
+   * Captures copies for the given time. Prints, by source port, their number, their median and
+   * maximum delay in ms, and the seconds between the first and the last.
    */
   private static final String CAPTURE =
       """

@@ -90,8 +90,8 @@ class QueuesTest {
   }
 
   /**
-   * Tests a network in which the inventory numbers the port to h2: taps and queries may use the
-   * number or the neighbor's name.
+   * Tests an inventory that numbers the port to h2: taps and queries may use the number or the
+   * neighbor's name.
    */
   @Test
   void portsAreNamedByNeighbour(@TempDir Path folder) throws Exception {

@@ -8,12 +8,16 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Sets priorities and chooses processors so that polls of a kernel queue agree with its packets.
+ * Sets priorities and chooses processors so that polls of a kernel queue can be compared with
+ * copies of its packets.
  */
 final class RealTime {
   private static final String POLLING = "pmd-c";
 
-  /** Changes the priority of each kernel thread that processes received packets and queues. */
+  /**
+   * Script that sets the scheduling policy of the kernel threads that process received packets and
+   * queues.
+   */
   private static final String SOFTIRQS =
       "for comm in /proc/[0-9]*/comm; do case $(cat $comm 2>/dev/null) in ksoftirqd/*) pid=${comm%%/comm}; chrt %s ${pid#/proc/} || exit 1;; esac; done";
 
@@ -36,8 +40,8 @@ final class RealTime {
   }
 
   /**
-   * Returns a command that runs on the processor of a switch's polling thread. It therefore never
-   * runs between the copying of a packet and the sending of the packet itself.
+   * Returns a command that runs the given one on the processor of a switch's polling thread. So the
+   * command never runs between the copying of a packet and the sending of the packet itself.
    */
   static List<String> besidePolling(Fabric fabric, List<String> command) throws IOException {
     List<String> words = new ArrayList<>(List.of("taskset", "-c", "" + pollingProcessor(fabric)));

@@ -50,7 +50,7 @@ class RentalsTest {
     return lines(file).stream().mapToInt(cells -> Integer.parseInt(cells[2])).sum();
   }
 
-  /** Returns the pages in a figure; checks that each has a distribution that ends at 100 %. */
+  /** Returns the pages whose distribution in a figure ends at 100 %. */
   private List<String> pages(String file) {
     return lines(file).stream()
         .filter(cells -> Double.parseDouble(cells[2]) == 1)

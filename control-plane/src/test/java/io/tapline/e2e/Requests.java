@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
- * A client in a host of a {@link Fabric}. It requests /NAME/0, /NAME/1, … from a web server one
+ * A client on a host of a {@link Fabric}. It requests /NAME/0, /NAME/1, … from a web server one
  * after another, each on a separate connection, and records the times.
  */
 final class Requests implements AutoCloseable {
@@ -76,7 +76,7 @@ final class Requests implements AutoCloseable {
     return new Requests(fabric, client, address, port, name, count);
   }
 
-  /** Starts a web server in a host; returns once it answers. */
+  /** Starts a web server on a host; returns once it answers. */
   static Cli.Running serve(Fabric fabric, String host, String address, int port) throws Exception {
     Cli.Running server =
         fabric.start(host, "python3", "-c", SERVER, address, Integer.toString(port));
@@ -133,12 +133,12 @@ final class Requests implements AutoCloseable {
     return running.process().isAlive();
   }
 
-  /** Returns the client's last error output. */
+  /** Returns the client's name and error output; must not be called after {@link #close}. */
   String log() {
     return client + ": " + running.stderr();
   }
 
-  /** Returns the time of the clients' clock. */
+  /** Returns the time since the epoch, by the clock that clients use. */
   static long nowNs() {
     Instant now = Instant.now();
     return now.getEpochSecond() * 1_000_000_000L + now.getNano();

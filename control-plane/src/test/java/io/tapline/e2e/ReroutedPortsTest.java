@@ -47,12 +47,12 @@ class ReroutedPortsTest {
   private static final int FAILS = 5;
   private static final int RETURNS = 7;
 
-  /** Time for which a port may be unknown after a switch has confirmed its change. */
+  /** Time for which a port may be unknown after all switches have confirmed a change. */
   private static final long SETTLE_NS = TimeUnit.MILLISECONDS.toNanos(1000);
 
   /**
-   * Maximum number of a guest's packets whose port is unknown when the guest moves: 0.1 % of
-   * 10,000.
+   * Maximum number of packets, per move of a guest, whose port may be unknown: 0.1 % of the 10,000
+   * packets that {@code make soak} sends per change.
    */
   private static final int MAX_ABSENT_PER_MOVE = 10;
 
@@ -88,7 +88,7 @@ class ReroutedPortsTest {
   private final Random random = new Random(26);
   private final Map<String, String> portOfDevice = new HashMap<>();
 
-  /** For each ingress port, the port of another switch from which packets enter it. */
+  /** For each port with a cable to another switch, the port at the cable's other end. */
   private final Map<String, String> farEnds = new HashMap<>();
 
   private final List<Change> changes = new ArrayList<>();
@@ -398,7 +398,10 @@ class ReroutedPortsTest {
     }
   }
 
-  /** Checks that the monitor attributes no more packets to any port than the port sent. */
+  /**
+   * Checks that the monitor attributes no more packets to any port than the port sent, and at least
+   * 97 % of all packets to some port.
+   */
   private void compareSums(ForwardedPackets forwarded, String loads) throws Exception {
     Map<String, Double> counted = new TreeMap<>();
     for (JsonNode row : network.server().rows(loads)) {

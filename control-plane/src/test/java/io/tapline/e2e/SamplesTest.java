@@ -13,7 +13,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Tests headers from a switch's taps, stored by a real node that reads two captures. */
+/**
+ * Tests queries for the headers from a switch's taps. A real node has stored them from two
+ * captures.
+ */
 class SamplesTest {
   private static final long SECONDS = 60;
   private static final long PACKETS = 364 + 540;

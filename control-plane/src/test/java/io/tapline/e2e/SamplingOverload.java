@@ -21,12 +21,12 @@ import org.junit.jupiter.api.Test;
 /**
  * Tests SAMPLE auto over switches, under five times the load that the pipeline can process. A
  * client sends datagrams through the fat tree, and an edge switch mirrors them. After a while, the
- * link between the broker and the job passes only a fifth of the tuples. Then the load falls to
+ * link between the broker and the job passes only a fifth of the tuples. Then the load drops to
  * half the rate that the link passes. The client counts its own flows.
  *
- * <p>Reports the rate, the age of the latest result, the number of packets that the switch copied,
- * the number of windows in which all ten rows had the true value within their bounds, and the time
- * after the fall until all flows are kept again. Run by {@code bench/overload}.
+ * <p>Reports the sampling rate, the age of the latest result, the number of packets that the switch
+ * copied, the number of windows in which all ten rows had the true value within their bounds, and
+ * the time from the drop of the load until all flows are kept again. Run by {@code bench/overload}.
  */
 class SamplingOverload {
   private static final int OVERLOAD_S =
@@ -43,7 +43,7 @@ class SamplingOverload {
    */
   private static final int BYTES_A_TUPLE = 17;
 
-  /** Seconds from when the link becomes slow until the steady state. */
+  /** Seconds from when the link becomes slow until the sampling rate is considered settled. */
   private static final int SETTLED_S = 30;
 
   /** Minimum sampling rate at which all flows count as kept. */
@@ -51,7 +51,7 @@ class SamplingOverload {
 
   private static final long WINDOW_NS = 2_000_000_000L;
 
-  /** Length of the period, before the load falls, in which the lag must be low. */
+  /** Length of the period before the load drops, in which the mean lag must be low. */
   private static final long WORKED_OFF_NS = 20_000_000_000L;
 
   private static final String SENDER = "h-3-1-1";
@@ -82,8 +82,8 @@ class SamplingOverload {
   }
 
   /**
-   * Returns the options for the server's broker and Redis. The server and monitors reach the broker
-   * over the link.
+   * Starts a broker and Redis; returns the server's options for them. The server and monitors reach
+   * the broker over the link.
    */
   private List<String> services(String address) throws Exception {
     link = new ThinLink(address);
@@ -167,7 +167,7 @@ class SamplingOverload {
         .sum();
   }
 
-  /** Reads new windows; returns the end of the latest window, 0 if there is none. */
+  /** Reads the results; returns the end of the latest window, or 0 if there is none. */
   private long look(String query) throws Exception {
     String cursor = "";
     for (JsonNode page = page(query, cursor);
@@ -187,8 +187,8 @@ class SamplingOverload {
   }
 
   /**
-   * Judges the windows in which flows were left out, except the first and last, which are
-   * incomplete.
+   * Checks the bounds of the windows in which flows were left out, except the first and last, which
+   * are incomplete. Also checks that the lag falls again and that the rate recovers.
    */
   private void judge(String query, SentDatagrams sent) throws Exception {
     Map<Long, List<JsonNode>> windows = new TreeMap<>();
@@ -227,7 +227,7 @@ class SamplingOverload {
   }
 
   /**
-   * Returns the seconds from the fall of the load until the end of the first later window in which
+   * Returns the seconds from the drop of the load until the end of the first later window in which
    * all flows were kept; -1 if there is none.
    */
   private double recoveredAfter(SentDatagrams sent) {

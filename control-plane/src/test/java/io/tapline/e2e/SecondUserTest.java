@@ -53,7 +53,7 @@ class SecondUserTest {
                   threading.Thread(target=pump, args=ends, daemon=True).start()
       """;
 
-  /** Folders in which programs create files on the host. */
+  /** Host-wide folders in which Tapline's programs create files. */
   private static final List<String> SHARED_FOLDERS =
       List.of("/dev/shm", "/dev/hugepages", "/run/dpdk", "/tmp/dpdk");
 
@@ -101,7 +101,7 @@ class SecondUserTest {
    * Returns everything that the unprivileged user can do with these processes and their files.
    *
    * @param rest port of the REST interface; null if there is none
-   * @param others other ports to try
+   * @param others ports that are not tried, since the caller tests them
    */
   private List<String> reach(List<ProcessHandle> processes, Integer rest, Integer... others)
       throws Exception {
@@ -164,14 +164,20 @@ class SecondUserTest {
     return all;
   }
 
-  /** Returns a folder outside of the folders that the test examines. */
+  /**
+   * Creates a folder that the unprivileged user can read, outside of the folders that the test
+   * examines.
+   */
   private static Path strangersFolder() throws IOException {
     Path folder = Files.createTempDirectory("tapline-stranger-");
     Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
     return folder;
   }
 
-  /** Returns a copy of the classes that the unprivileged user can read. */
+  /**
+   * Copies {@link OtherUser} and its libraries to a folder that the unprivileged user can read;
+   * returns the folder.
+   */
   private static Path strangersClasses() throws IOException {
     Path classes = strangersFolder();
     Path own =

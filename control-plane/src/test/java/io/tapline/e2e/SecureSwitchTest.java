@@ -18,7 +18,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests a real Open vSwitch with two bridges, whose certificate names only one of them. */
+/** Tests a real Open vSwitch whose certificate names only one of its two bridges. */
 @MakesNetworkDevices
 class SecureSwitchTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(60);

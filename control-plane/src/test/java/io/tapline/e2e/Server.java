@@ -124,7 +124,7 @@ final class Server implements AutoCloseable {
     return Cli.parse(response.body());
   }
 
-  /** Returns all existing result rows of a query. */
+  /** Returns all result rows of a query so far. */
   List<JsonNode> rows(String id) throws Exception {
     List<JsonNode> rows = new ArrayList<>();
     String cursor = "";

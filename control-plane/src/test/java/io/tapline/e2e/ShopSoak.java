@@ -18,8 +18,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Tests NetAlytics' first use case over switches: a web shop on a testbed's hosts, one of whose
- * application servers is misconfigured, and the paper's two queries over mirrored packets. Skipped,
+ * Tests NetAlytics' first use case over switches: a web shop on a testbed's hosts, with one
+ * misconfigured application server, and the paper's two queries over mirrored packets. Skipped,
  * with the reason, on hosts where the shop's servers are not installed.
  */
 class ShopSoak {

@@ -26,7 +26,7 @@ class StoppedTest {
 
   /**
    * Starts a run that takes most of a minute. It handles SIGINT even if this process ignores
-   * SIGINT, as under nohup.
+   * SIGINT, as a script's background jobs do.
    */
   private Cli.Running startRun() {
     Path capture = Cli.root().resolve("testbed/three_tier/three_tier.pcap.zst");
@@ -47,8 +47,8 @@ class StoppedTest {
   }
 
   /**
-   * Waits for the monitor. By then, the query's job has been submitted, but few of its tasks are
-   * running.
+   * Waits until the monitor is started. By then, the query's job has been submitted, but few of its
+   * tasks are running.
    */
   private static void awaitMonitor(Cli.Running running) throws Exception {
     long deadline = System.nanoTime() + START_SECONDS * 1_000_000_000L;

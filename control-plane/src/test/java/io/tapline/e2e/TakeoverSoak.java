@@ -19,9 +19,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Runs a query over real switches while its components are killed in turn: the leading control
- * plane (switches and agents connect to the other one), a ZooKeeper server, the switches, an agent
- * and a monitor. Prints the duration of each recovery.
+ * Runs a query over real switches while processes are killed in turn: the leading control plane
+ * (switches and agents connect to the other one), a ZooKeeper server, the switches, a monitor and
+ * an agent. Prints the duration of each recovery.
  */
 class TakeoverSoak {
   private static final int EACH = 40;
@@ -215,8 +215,8 @@ class TakeoverSoak {
   }
 
   /**
-   * Waits until enough requests after the gap are counted to measure its length; some requests are
-   * lost in the gap.
+   * Waits until requests are counted again; prints the length of the gap, in which requests may be
+   * lost.
    */
   private void requireResumedCounts(String process, Requests steady, long killedNs)
       throws Exception {

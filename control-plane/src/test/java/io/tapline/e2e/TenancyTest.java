@@ -83,7 +83,9 @@ class TenancyTest {
     return Cli.run(Map.of("TAPLINE_TOKEN", token, "TAPLINE_SERVER", server.url()), arguments);
   }
 
-  /** Returns the addresses of servers and clients, once the node has stored all headers. */
+  /**
+   * Waits until the node has stored or dropped all headers; returns their destination addresses.
+   */
   private Set<String> awaitAddresses() throws Exception {
     long end = System.nanoTime() + SECONDS * 1_000_000_000L;
     long taken = 0;

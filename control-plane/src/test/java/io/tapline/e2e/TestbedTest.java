@@ -33,7 +33,7 @@ class TestbedTest {
 
   private static final int LINK_MBIT = 30;
 
-  /** Receives a connection, and prints its mean rate in Mb/s from the first byte to the last. */
+  /** Accepts a connection, and prints its mean rate in Mb/s from the first byte to the last. */
   private static final String RECEIVE =
       """
       import socket, time
@@ -210,7 +210,10 @@ class TestbedTest {
     assertThat(fabric.ours()).isEmpty();
   }
 
-  /** Starts a monitor and returns the number of its host's packets that it received. */
+  /**
+   * Starts a monitor, sends datagrams from its host, and returns the number of copies that it
+   * received.
+   */
   private long mirroredByMemif() throws Exception {
     String socket = fabric.folder().resolve("mirror-h-0-0-0.sock").toString();
     try (Cli.Running monitor =

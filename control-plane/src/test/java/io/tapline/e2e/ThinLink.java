@@ -22,7 +22,7 @@ final class ThinLink implements AutoCloseable {
   private volatile InetSocketAddress server;
   private volatile double bytesPerSecond = Double.POSITIVE_INFINITY;
 
-  /** Listens immediately; clients that connect before {@link #lead} are rejected. */
+  /** Listens immediately; connections before {@link #lead} are accepted, but not forwarded. */
   ThinLink(String address) throws IOException {
     listening = new ServerSocket(0, 50, InetAddress.getByName(address));
     start(this::accept, "link");

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 class TriggerTenancyTest {
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
-  /** A time longer than two windows and the delay of events. */
+  /** A pause longer than two windows plus the delay of events. */
   private static final long SETTLE_MS = 3_000;
 
   private static final int GROUPS = 100_000;

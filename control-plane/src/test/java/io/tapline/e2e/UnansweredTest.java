@@ -60,8 +60,8 @@ class UnansweredTest {
     }
 
     /**
-     * Returns, by key, the number of requests in the server's log that were answered; if {@code
-     * wasAnswered} is false, of those that were not.
+     * Returns, by key, the number of requests in the server's log that were answered or, if {@code
+     * wasAnswered} is false, not answered.
      */
     Map<String, Long> count(boolean wasAnswered) throws IOException {
       Map<String, Long> counts = new TreeMap<>();

@@ -18,9 +18,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A virtual link. A web server is at its other end, in a network namespace. At this end, a client
- * requests /r/0, /r/1, … in sequence, each on a connection from a different port, and records the
- * requests. A packet crosses {@link #networkInterface} once.
+ * A virtual link to a web server in a network namespace. At this end, a client requests /r/0, /r/1,
+ * … in sequence, each on a connection from a different port, and records the requests. Each packet
+ * crosses {@link #networkInterface} once.
  */
 final class WebLink implements AutoCloseable {
   static final int PORT = 8080;
@@ -48,7 +48,7 @@ final class WebLink implements AutoCloseable {
   private volatile boolean stopping;
 
   private WebLink() {
-    // The address range is reserved for benchmarks, so no host uses it.
+    // The address range is reserved for benchmarks, so no host should use it.
     ThreadLocalRandom random = ThreadLocalRandom.current();
     prefix = "198.%d.%d.".formatted(random.nextInt(18, 20), random.nextInt(256));
   }
@@ -110,7 +110,7 @@ final class WebLink implements AutoCloseable {
     }
   }
 
-  /** Returns the client's end of the link. */
+  /** Returns the name of the network interface at the client's end. */
   String networkInterface() {
     return name + "a";
   }

@@ -165,7 +165,7 @@ class WrongInputTest {
     expectRefusal(Cli.run("run", QUERY, "--pcap", file.toString(), "--json"), parts);
   }
 
-  /** Expects a refusal before any service was started. */
+  /** Expects an error before any service is started: a single line on standard error. */
   private static void expectRefusal(Cli.Result result, String... parts) {
     expectError(result, FAILED, parts);
     assertThat(result.stderr().lines()).as(result.stderr()).hasSize(1);
@@ -200,7 +200,10 @@ class WrongInputTest {
     expectCaptureError(file("user0.pcap", capture), "user0.pcap", "147");
   }
 
-  /** Tests that the readable part of a capture is used, and that its incompleteness is reported. */
+  /**
+   * Tests that an incomplete capture is reported, and that both commands end with the same exit
+   * code.
+   */
   @Test
   void truncatedCapture() throws Exception {
     byte[] capture = Files.readAllBytes(decompressed());
@@ -413,7 +416,7 @@ class WrongInputTest {
         "/proc");
   }
 
-  /** Runs a command as an unprivileged user whose temporary folder belongs to another user. */
+  /** Runs a command as an unprivileged user with a temporary folder that can't be written to. */
   private static Cli.Result asUnprivilegedUser(String... arguments) {
     List<String> command =
         new ArrayList<>(List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"));
