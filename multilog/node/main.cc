@@ -66,9 +66,9 @@ Status serve(const NodeConfig& config, HostNode* node, PacketSource* source, Rep
   const auto warn = [reporter](const std::string& message) { reporter->warning(message); };
   if (Status status = make_credentials(config.access, warn, &credentials); !status.ok()) return status;
   NodeService service(node);
-  const bool own_user = config.access.certificate.empty() && config.listen.rfind("unix", 0) != 0;
-  const std::unique_ptr<NodeServer> server = NodeServer::listen(
-      config.listen, credentials, &service, own_user ? NodeServer::Callers::kOwnUser : NodeServer::Callers::kAll);
+  const auto callers =
+      serves_only_own_user(config.access, config.listen) ? NodeServer::Callers::kOwnUser : NodeServer::Callers::kAll;
+  const std::unique_ptr<NodeServer> server = NodeServer::listen(config.listen, credentials, &service, callers);
   if (server == nullptr)
     return Status::resources("--listen " + config.listen + ": can't listen there; is the address in use?" +
                              (config.access.key.empty() ? "" : " Does --tls-key match --tls-certificate?"));

@@ -94,6 +94,10 @@ Status validate_access(const AccessConfig& config, const std::string& listen) {
   return {};
 }
 
+bool serves_only_own_user(const AccessConfig& config, const std::string& listen) {
+  return config.tokens.empty() && config.client_ca.empty() && listen.rfind("unix", 0) != 0;
+}
+
 Status make_credentials(const AccessConfig& config, Warn warn, std::shared_ptr<grpc::ServerCredentials>* credentials) {
   if (config.certificate.empty()) {
     *credentials = grpc::InsecureServerCredentials();

@@ -32,5 +32,14 @@ TEST(NodeAccess, SettingsThatRequireEachOther) {
   EXPECT_EQ(validate_access({"c", "k", "", "", {"control"}}, "0.0.0.0:7400").exit_code(), 2);
 }
 
+// TLS alone proves the node's identity to callers, not theirs to the node.
+TEST(NodeAccess, WithoutTokenOrCertificateOnlyTheOwnUserIsServed) {
+  EXPECT_TRUE(serves_only_own_user({}, "127.0.0.1:7400"));
+  EXPECT_TRUE(serves_only_own_user({"c", "k", "", "", {}}, "127.0.0.1:7400"));
+  EXPECT_FALSE(serves_only_own_user({"c", "k", "t", "", {}}, "127.0.0.1:7400"));
+  EXPECT_FALSE(serves_only_own_user({"c", "k", "", "ca", {}}, "127.0.0.1:7400"));
+  EXPECT_FALSE(serves_only_own_user({}, "unix:/run/h1")) << "the socket's file has permissions";
+}
+
 }  // namespace
 }  // namespace tapline::multilog
