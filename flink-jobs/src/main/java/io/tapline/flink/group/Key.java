@@ -8,10 +8,10 @@ import java.util.Arrays;
  * A group's key as bytes: for each field a type and its value, self-delimiting.
  *
  * <pre>
- *   U64 I64 F64   type, 8 bytes big-endian; the order of unsigned bytes is the order of the numbers
+ *   U64 I64 F64   type, 8 bytes big-endian; their unsigned order is that of the numbers
  *   BOOL          type, 0 or 1
- *   STRING        type, 4 bytes length, the bytes
- *   ADDRESS       type, 1 byte length (4 or 16), the bytes
+ *   STRING        type, length in 4 bytes, the bytes
+ *   ADDRESS       type, length in 1 byte (4 or 16), the bytes
  *   no value      type alone
  * </pre>
  */
@@ -27,7 +27,7 @@ public final class Key {
   /** The key of a processor without key fields. */
   public static final byte[] EMPTY = {};
 
-  /** A field without a value, which forms its own group. */
+  /** The encoding of a field without a value. Tuples without a value form their own group. */
   public static final byte[] ABSENT = {NONE};
 
   private Key() {}
@@ -95,7 +95,7 @@ public final class Key {
     return mix(hash ^ tail);
   }
 
-  /** Returns a 64-bit hash of a number, with well-mixed bits. */
+  /** Returns a 64-bit hash of a number, whose bits are well mixed. */
   public static long hash(long value) {
     return mix(value ^ 0x9e3779b97f4a7c15L);
   }
@@ -114,8 +114,8 @@ public final class Key {
   }
 
   /**
-   * Compares keys field by field: no value sorts before any value, numbers by value, false before
-   * true, strings by their bytes, and addresses of four bytes before those of sixteen.
+   * Compares keys field by field. An absent value sorts before all others. Numbers sort by value,
+   * false before true, strings by their bytes, and addresses of four bytes before those of sixteen.
    */
   public static int compare(byte[] left, byte[] right) {
     ByteBuffer a = ByteBuffer.wrap(left);

@@ -47,7 +47,7 @@ public final class KeyBuffer {
     }
   }
 
-  /** Returns an array whose first {@link #length} bytes are the key. */
+  /** Returns the array whose first {@link #length} bytes are in use, until the next append. */
   byte[] array() {
     return bytes;
   }

@@ -47,7 +47,7 @@ public final class KeyFields {
     return new BigInteger(Long.toUnsignedString(value));
   }
 
-  /** Decodes UTF-8, and shows invalid bytes as {@code \xNN}. */
+  /** Decodes UTF-8; writes invalid bytes as {@code \xNN}. */
   static String text(byte[] bytes) {
     CharsetDecoder decoder = StandardCharsets.UTF_8.newDecoder();
     ByteBuffer in = ByteBuffer.wrap(bytes);
@@ -64,7 +64,10 @@ public final class KeyFields {
     }
   }
 
-  /** Formats an address as a dotted quad, or as IPv6 according to RFC 5952. */
+  /**
+   * Formats an IPv4 or IPv6 address (RFC 5952). Returns an empty string if there are neither 4 nor
+   * 16 bytes.
+   */
   public static String address(byte[] bytes) {
     if (bytes.length == 4) {
       return (bytes[0] & 0xff)

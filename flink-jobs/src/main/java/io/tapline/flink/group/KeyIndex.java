@@ -15,8 +15,8 @@ final class KeyIndex {
   private int size;
 
   /**
-   * Slots with the entry + 1 in the low half, and the high half of the key's hash in the high half;
-   * 0 in free slots.
+   * Slots: the entry + 1 in the low half, the high half of the key's hash in the high half; 0 if
+   * free.
    */
   private long[] index = new long[32];
 
@@ -86,9 +86,9 @@ final class KeyIndex {
   }
 
   /**
-   * Finds many keys: sets {@code entries[i]} to the entry of key {@code wanted[i]} of the list, or
-   * -1. A large table does not fit the caches. The loads of each step are independent, so the
-   * processor has many of them in flight at once.
+   * Looks up many keys of a list: sets {@code entries[i]} to the entry of key {@code wanted[i]}, or
+   * to -1. A large table does not fit into the caches. The loads of each step are independent, so
+   * the CPU has many of them in flight at once.
    *
    * @param count number of wanted keys
    */

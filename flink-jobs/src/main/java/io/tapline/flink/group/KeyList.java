@@ -19,7 +19,7 @@ public final class KeyList {
     return buffer;
   }
 
-  /** Ends the key in the buffer and returns its position. */
+  /** Ends the key in the buffer and returns its index in the list. */
   public int end() {
     if (size == ends.length) {
       ends = Arrays.copyOf(ends, 2 * size);

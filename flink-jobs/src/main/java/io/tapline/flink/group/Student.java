@@ -1,11 +1,11 @@
 package io.tapline.flink.group;
 
 /**
- * Quantiles of Student's distribution. The degrees of freedom are the number of replicate groups of
- * flows minus one.
+ * Quantiles of Student's t-distribution, for the error bounds of estimates from replicate groups of
+ * flows (see {@link GroupTable}).
  */
 public final class Student {
-  /** Degrees of freedom. The number is odd, so the distribution function is a finite sum. */
+  /** Degrees of freedom; must be odd for {@link #distribution}. */
   private static final int FREEDOM = GroupTable.REPLICATES - 1;
 
   private static final double CONFIDENCE = 0.95;
@@ -15,8 +15,8 @@ public final class Student {
   private Student() {}
 
   /**
-   * Returns the half-width of two-sided bounds, in standard deviations, at which the bounds of this
-   * number of estimates are all correct with 95 % confidence, even if the estimates are dependent
+   * Returns the half-width of two-sided bounds, in standard errors, such that the bounds of this
+   * many estimates are all correct with 95 % confidence, even if the estimates are dependent
    * (Bonferroni).
    */
   public static double quantile(int estimates) {
@@ -34,7 +34,10 @@ public final class Student {
     return high;
   }
 
-  /** Computes the cumulative distribution function (Abramowitz and Stegun, 26.7.3). */
+  /**
+   * Computes the cumulative distribution function for odd degrees of freedom (Abramowitz and
+   * Stegun, 26.7.3).
+   */
   private static double distribution(double t) {
     double angle = Math.atan(t / Math.sqrt(FREEDOM));
     double cosine = Math.cos(angle);

@@ -56,7 +56,7 @@ final class Tallies {
     return counts[entry * KINDS + kind];
   }
 
-  /** Returns the number, scaled up if flows were sampled. */
+  /** Returns the number of tuples of a kind, scaled up if flows were sampled. */
   Value value(int entry, int kind) {
     double estimated = more == null ? 0 : more[entry * KINDS + kind];
     long counted = count(entry, kind);
@@ -73,8 +73,8 @@ final class Tallies {
   }
 
   /**
-   * Undoes {@link #add(int, Tallies, int)}. REQUIRES: {@code subtracted} was added, and it is not
-   * sampled.
+   * Undoes {@link #add(int, Tallies, int)}. REQUIRES: {@code subtracted} was added before, and its
+   * flows were not sampled.
    */
   void subtract(int entry, Tallies subtracted, int otherEntry) {
     for (int kind = 0; kind < KINDS; kind++) {
@@ -83,7 +83,7 @@ final class Tallies {
   }
 
   /**
-   * Writes an entry of {@code tallies}, which may be null. Takes one byte if the entry has no
+   * Writes an entry of {@code tallies}, which may be null; only one byte if the entry has no
    * tallies.
    */
   static void write(DataOutput out, Tallies tallies, int entry) throws IOException {
@@ -100,7 +100,7 @@ final class Tallies {
     }
   }
 
-  /** Reads the result of {@link #write} as tallies of one entry; returns null if there are none. */
+  /** Reads tallies of one entry that {@link #write} wrote; returns null if there are none. */
   static Tallies read(DataInput in) throws IOException {
     int some = in.readByte();
     Tallies read = some == 0 ? null : new Tallies(1);

@@ -16,8 +16,8 @@ final class AnswerColumns {
   private AnswerColumns() {}
 
   /**
-   * Returns one of {@link Answers} for each row; null if all are whole, or if the parser does not
-   * record the states.
+   * Returns one of {@link Answers} for each row; null if the dictionary shows that all are whole,
+   * or if the parser does not record the states.
    */
   static byte[] read(TupleColumns columns) throws BatchReaderException {
     int partial = columns.index(PARTIAL);

@@ -9,14 +9,17 @@ import org.apache.flink.runtime.state.KeyGroupRangeAssignment;
 public final class Buckets {
   public static final int COUNT = 32;
 
-  /** Key groups of the job: the limit on the parallelism of keyed operators. */
+  /** Number of Flink key groups, which limits the parallelism of keyed operators. */
   public static final int MAX_PARALLELISM = 128;
 
   private static final int[] KEYS = keys();
 
   private Buckets() {}
 
-  /** Returns the bucket of a key's hash, from bits that a table's index does not use. */
+  /**
+   * Returns the bucket of a key's hash. Uses the top bits, since tables choose slots by the low
+   * ones.
+   */
   static int of(long hash) {
     return (int) (hash >>> 59);
   }

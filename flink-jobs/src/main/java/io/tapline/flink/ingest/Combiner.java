@@ -13,8 +13,8 @@ import java.util.function.Supplier;
 
 /**
  * Aggregates one processor's tuples per pane before they are sent. This is the first of the job's
- * two combining steps, and the only one that sees every tuple. It keeps no state across a flush.
- * Not thread-safe.
+ * two combining steps, and the only one that sees every tuple. It is empty after each flush. Not
+ * thread-safe.
  */
 public final class Combiner {
   private final ProcessorSpec spec;
@@ -68,7 +68,10 @@ public final class Combiner {
     }
   }
 
-  /** Returns the next row after {@code row} that is in another pane. */
+  /**
+   * Returns the first row after {@code row} that is in another pane; the number of rows if there is
+   * none.
+   */
   private int endOfPane(Rows rows, int row, long pane) {
     long startNs = pane * spec.window().paneNs();
     long endNs = startNs + spec.window().paneNs();
@@ -135,7 +138,7 @@ public final class Combiner {
     return entry;
   }
 
-  /** Returns the number of groups over all panes. */
+  /** Returns the total number of groups in all panes. */
   int groups() {
     return groups;
   }

@@ -23,15 +23,15 @@ import org.apache.flink.core.memory.DataOutputSerializer;
  *
  * <p>A partition's state (lanes, open flows) is stored here and saved with the split, so that it
  * moves with the partition. The {@link IngestOperator}, which is chained to the source, updates the
- * state while a record is collected. Source and operator are checkpointed between the same two
- * records.
+ * state while a record is being collected. Source and operator are checkpointed between the same
+ * two records.
  */
 final class EndingReader implements SourceReader<Record, KafkaPartitionSplit> {
   private final QuerySpec query;
   private final int maxFlows;
   private final SourceReader<Record, KafkaPartitionSplit> kafka;
 
-  /** Null if windows wait forever. */
+  /** Null if windows wait forever for silent monitors. */
   private final Listening listening;
 
   private final Map<Integer, PartitionState> partitions = new HashMap<>();
@@ -166,7 +166,7 @@ final class EndingReader implements SourceReader<Record, KafkaPartitionSplit> {
     kafka.close();
   }
 
-  /** Adds a partition's state to each of its records; ignores watermarks per split. */
+  /** Adds a partition's state to each of its records; all splits share one output. */
   private final class StatefulOutput implements ReaderOutput<Record> {
     private final ReaderOutput<Record> output;
 

@@ -5,7 +5,7 @@ import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 
-/** The state of a flow until its value is counted. */
+/** The state of a flow while its tuples are being paired. */
 final class Flow {
   static final long NONE = Long.MIN_VALUE;
   private static final int OVERHEAD_BYTES = 16;
@@ -20,7 +20,7 @@ final class Flow {
   /** Number of tuples of the joined parser. */
   int joined;
 
-  /** Key fields of the first joined tuple. */
+  /** Key fields of the first joined tuple; null before it. */
   byte[][] keyParts;
 
   void touch(Rows rows, int row) {
@@ -56,7 +56,7 @@ final class Flow {
     return flow;
   }
 
-  /** Writes each length plus one, to distinguish null from empty parts. */
+  /** Writes each length plus one, since 0 stands for null. */
   static void writeParts(DataOutput out, byte[][] parts) throws IOException {
     Wire.writeUnsigned(out, parts == null ? 0 : parts.length + 1);
     for (int i = 0; parts != null && i < parts.length; i++) {

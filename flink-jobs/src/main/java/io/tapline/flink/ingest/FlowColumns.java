@@ -47,8 +47,8 @@ final class FlowColumns {
   }
 
   /**
-   * Returns the flow of a row that became certain at {@code endNs}. Fields without a column are
-   * empty.
+   * Returns an exemplar for a row that became certain at {@code endNs}. Fields without a column are
+   * 0 or empty.
    */
   Exemplar exemplar(int row, long endNs, String monitor) {
     long duration = Math.max(0, Math.min(at(responseTime, row), endNs));

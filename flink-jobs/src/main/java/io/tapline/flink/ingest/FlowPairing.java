@@ -13,8 +13,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Pairs the tuples of a flow by flow ID: start and end events of one parser (diff), and a second
- * parser's key fields (join). All tuples of a flow are in one partition.
+ * Pairs tuples by flow ID: the start and end events of one parser (diff), a value and a second
+ * parser's key fields (join), or both. All tuples of a flow are in one partition.
  *
  * <pre>
  *   start ──▶ flow{start}            joined tuple ──▶ flow{key, count}
@@ -23,9 +23,9 @@ import java.util.Map;
  * </pre>
  *
  * <p>Without a join, an end counts immediately. With a join, a value waits, because a joined tuple
- * with an earlier packet time may arrive in a later batch than the end; joined tuples with a later
- * packet time are not waited for. Flows are bounded in number, in bytes and in their idle time;
- * each evicted flow is counted. Not thread-safe.
+ * with an earlier packet time may arrive in a later batch than the value; joined tuples with a
+ * later packet time are not waited for. Flows are bounded in number, in bytes and in idle time; an
+ * eviction is counted if it loses a value. Not thread-safe.
  */
 final class FlowPairing {
   /**
@@ -224,7 +224,7 @@ final class FlowPairing {
   }
 
   /**
-   * Counts waiting values once no earlier tuple can follow, and evicts flows that have been idle
+   * Counts the waiting values that the watermark has passed, and evicts flows that have been idle
    * for too long.
    */
   void advance(long watermarkNs, Combiner out, Accounts.OfProcessor accounts) {
@@ -281,7 +281,7 @@ final class FlowPairing {
         Key.concat(parts), value.timeNs(), value.value(), rate, value.id().hash(), () -> exemplar);
   }
 
-  /** Ends the stream, and discards the flows that are still open. */
+  /** Counts all waiting values, and discards the flows that are still open. */
   void finish(Combiner out, Accounts.OfProcessor accounts) {
     advance(Long.MAX_VALUE, out, accounts);
     for (Flow flow : flows.values()) {

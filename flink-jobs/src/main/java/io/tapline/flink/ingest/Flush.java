@@ -13,11 +13,11 @@ import org.apache.flink.streaming.api.operators.Output;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 
 /**
- * Emits the partial aggregates, one record per bucket. The record carries everything that a bucket
- * must see in order, since records keep their order only within one channel:
+ * Emits the partial aggregates, at most one record per bucket. The record carries everything that a
+ * bucket must see in order, since records keep their order only within one channel:
  *
  * <pre>
- *   marks      count, then for each monitor of this subtask that advanced: see {@link Mark}
+ *   marks      count, then a {@link Mark} for each monitor of this subtask that has news
  *   accounts   flag; only bucket 0 gets them, and forwards them
  *   parts      until the end: processor, pane, real, count, that many groups
  * </pre>
@@ -92,7 +92,7 @@ final class Flush {
         || partition.lanes.markNs(monitor) > Long.MIN_VALUE;
   }
 
-  /** Writes a mark, unless nothing has changed. */
+  /** Writes a monitor's mark and returns true, unless nothing has changed. */
   private boolean writeMark(PartitionState partition, int monitor, DataOutputSerializer out)
       throws IOException {
     long ns = partition.lanes.markNs(monitor);

@@ -17,13 +17,13 @@ import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 
 /**
- * Turns batches into one record per bucket (see {@link Flush}): drops duplicates, pairs each flow's
- * tuples, and combines tuples per pane.
+ * Turns batches into records for the buckets (see {@link Flush}): drops duplicates, pairs each
+ * flow's tuples, and combines tuples per pane.
  *
  * <p>The operator is chained to the source. It flushes its partial aggregates when the watermark of
- * its partitions enters another pane, before each checkpoint, when there are too many groups, and
- * at the end, so the operator itself is stateless. A partition's state arrives with each record and
- * is saved by the source (see {@link EndingReader}).
+ * its partitions enters another pane, before each checkpoint, when a monitor is found to be silent,
+ * when there are too many groups, and at the end, so the operator itself is stateless. A
+ * partition's state arrives with each record and is saved by the source (see {@link EndingReader}).
  */
 public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer, byte[]>>
     implements OneInputStreamOperator<Record, Tuple2<Integer, byte[]>> {
@@ -153,7 +153,10 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
     return ledger.at(partition.lanes.refusedNs(partition.partition));
   }
 
-  /** Adds all rows of a batch, or none. The batch's header has already been counted. */
+  /**
+   * Adds all rows of a batch that the query wants, or none if the batch is malformed or too far
+   * ahead. The batch's header has already been counted.
+   */
   private void addRows(
       PartitionState partition, TupleBatch batch, Admission admission, Accounts accounts) {
     if (batch.getRows() == 0) {
@@ -216,9 +219,9 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
   }
 
   /**
-   * Returns true if the watermark entered another pane, or if the watermark of another partition
-   * became known: only then can a window close. A subtask that is ahead of the others does not
-   * flush more often.
+   * Returns true if the lowest watermark of the subtask's partitions entered another pane, or if
+   * another partition's watermark became known. Only then can a window close, so there is no need
+   * to flush more often.
    */
   private boolean watermarkEnteredPane() {
     long watermark = Long.MAX_VALUE;

@@ -15,8 +15,8 @@ final class KeyColumn {
   private final int[] ends;
 
   /**
-   * Creates a column. REQUIRES: either {@code numbers} (by row) or {@code entries} (each row's
-   * dictionary entry) is null.
+   * Creates a column. REQUIRES: exactly one of {@code numbers} (by row) and {@code entries} (each
+   * row's dictionary entry) is null.
    *
    * @param absent rows without a value; null if there are none
    */

@@ -6,8 +6,8 @@ import java.util.List;
 
 /**
  * Numbers the distinct keys of a batch, so that rows are grouped by small integers and each key is
- * encoded once per batch. A single string field needs no work, since its dictionary already numbers
- * the values.
+ * encoded once per batch. A single field with a dictionary needs no work, since the dictionary
+ * already numbers the values.
  */
 final class KeySlots {
   private final Rows rows;
@@ -67,7 +67,7 @@ final class KeySlots {
     return slots[row];
   }
 
-  /** Writes the key of a row. */
+  /** Appends the key of a row. */
   void key(int row, KeyBuffer target) {
     for (KeyColumn column : columns) {
       column.append(row, target);

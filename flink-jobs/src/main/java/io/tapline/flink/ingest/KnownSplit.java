@@ -3,7 +3,9 @@ package io.tapline.flink.ingest;
 import org.apache.flink.connector.kafka.source.split.KafkaPartitionSplit;
 import org.apache.kafka.common.TopicPartition;
 
-/** A partition with its state at the split's offset (a serialized {@link PartitionState}). */
+/**
+ * A split with the partition's state at the starting offset (a serialized {@link PartitionState}).
+ */
 final class KnownSplit extends KafkaPartitionSplit {
   private final byte[] memory;
 

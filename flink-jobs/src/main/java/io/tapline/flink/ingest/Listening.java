@@ -29,7 +29,7 @@ final class Listening implements AutoCloseable {
   }
 
   /**
-   * Returns a future that completes when {@link #look} has something to do that no record triggers.
+   * Returns a future that completes when {@link #look} must be called even if no record arrives.
    */
   CompletableFuture<?> news() {
     return ends.news();

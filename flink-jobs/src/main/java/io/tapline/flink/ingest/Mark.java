@@ -11,7 +11,7 @@ import java.io.IOException;
  * @param monitor index of the monitor
  * @param ns earliest possible time of the monitor's later tuples; {@link Long#MIN_VALUE} while
  *     unknown
- * @param silent whether windows do not wait for the monitor until it sends again
+ * @param silent whether the monitor is silent, so windows do not wait for it
  * @param unwatched all known spans that the monitor did not watch
  */
 public record Mark(int monitor, long ns, boolean ended, boolean silent, Unwatched unwatched) {
@@ -25,7 +25,7 @@ public record Mark(int monitor, long ns, boolean ended, boolean silent, Unwatche
     unwatched.write(out);
   }
 
-  /** Reads a mark from the beginning of a flush. */
+  /** Reads one of the marks in a record of a flush. */
   public static Mark read(DataInput in) throws IOException {
     int monitor = (int) Wire.readUnsigned(in);
     long ns = in.readLong();

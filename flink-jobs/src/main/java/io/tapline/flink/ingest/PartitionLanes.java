@@ -18,17 +18,17 @@ import java.util.function.IntPredicate;
  * the next sequence number, the watermark and the end flag per incarnation and lane.
  *
  * <p>A monitor's watermark and end are those of its newest incarnation's lanes, once all of the
- * lanes that its batches announce have sent a batch. A higher epoch belongs to another process,
- * perhaps on a host whose monitor started earlier, so the monitor's state is reset. Not
+ * lanes that its batches announce have sent a batch. A higher epoch belongs to another process. Its
+ * incarnation may be lower, if it started earlier on another host, so all lanes are discarded. Not
  * thread-safe.
  */
 public final class PartitionLanes {
   /** The decision to process a batch, or the reason why it is dropped. */
   public enum Verdict {
     ACCEPTED,
-    /** The batch's sequence number was already seen. */
+    /** The batch's sequence number was already seen or skipped. */
     DUPLICATE,
-    /** The batch's epoch or its monitor's incarnation has been superseded. */
+    /** The batch's epoch or incarnation is too old, or the incarnation has too many lanes. */
     SUPERSEDED,
     /** The batch belongs to another query, or comes from a monitor that is not in the plan. */
     FOREIGN,
@@ -37,8 +37,8 @@ public final class PartitionLanes {
   }
 
   /**
-   * Maximum distance of a tuple ahead of its lane's watermark. A tuple further ahead has a wrong
-   * time, since it became certain before it was sent.
+   * Maximum distance of a tuple ahead of its lane's watermark. A tuple becomes certain before it is
+   * sent, so one further ahead has a wrong time.
    */
   private static final long FAR_AHEAD_NS = 600_000_000_000L;
 
@@ -50,8 +50,8 @@ public final class PartitionLanes {
   private static final long STEP_BACK_NS = 60_000_000_000L;
 
   /**
-   * Maximum number of missing batches. After a larger gap in sequence numbers, every later batch
-   * would look like a duplicate.
+   * Maximum number of missing batches. A larger gap means that the sequence number is corrupt; if
+   * it were accepted, all later batches would look like duplicates.
    */
   private static final long MAX_MISSING = 1L << 32;
 
@@ -101,8 +101,8 @@ public final class PartitionLanes {
    * The result of processing a batch's header.
    *
    * @param gap time before the batch that its monitor did not watch; null if there is none
-   * @param missing number of batches before this one that never arrived; like all following fields,
-   *     set only for accepted batches
+   * @param missing number of batches before this one that never arrived. This field and those that
+   *     follow are set only for accepted batches.
    * @param reportedNs time to which the batch's report is attributed: halfway between its lane's
    *     last watermark and its own. No window that has already closed reaches that time.
    * @param covered time between the lane's last watermark and the batch's; null if the lane had
@@ -123,7 +123,8 @@ public final class PartitionLanes {
     }
 
     /**
-     * Returns true if a tuple of the batch is too far ahead of the lane for its time to be right.
+     * Returns true if a tuple with this time is so far ahead of the lane's watermark that the time
+     * must be wrong.
      */
     boolean isFarAhead(long timeNs) {
       return laneNs > 0 && timeNs - laneNs > FAR_AHEAD_NS;
@@ -133,7 +134,7 @@ public final class PartitionLanes {
   /**
    * A batch's lane.
    *
-   * @param lane null if its incarnation is superseded or has too many lanes
+   * @param lane null if its incarnation is too old or has too many lanes
    * @param gap time before the incarnation that the monitor did not watch; null if there is none
    */
   private record LaneLookup(Lane lane, Gap gap) {}
@@ -148,7 +149,7 @@ public final class PartitionLanes {
     this.query = query;
   }
 
-  /** Processes a batch's header. */
+  /** Decides from a batch's header whether to accept it, and updates the lanes. */
   Admission admit(TupleBatch batch) {
     int monitor = query.monitors().indexOf(batch.getMonitor());
     if (monitor < 0 || !batch.getQuery().equals(query.query())) {
@@ -162,8 +163,8 @@ public final class PartitionLanes {
     if (order < 0) {
       return Admission.refused(Verdict.SUPERSEDED, null);
     }
-    // The sequence number is checked first, since a lane that never existed would hold the
-    // watermark back.
+    // The sequence number is checked before a lane is created, since a lane that exists only in a
+    // corrupt batch would hold the watermark back.
     long next = order > 0 ? 0 : nextSequence(lives, batch);
     if (Long.compareUnsigned(batch.getSequence(), next + MAX_MISSING) > 0) {
       return Admission.refused(Verdict.ABSURD, null);
@@ -292,8 +293,9 @@ public final class PartitionLanes {
   }
 
   /**
-   * Returns the time to which a rejected record is attributed: its partition's watermark. A window
-   * that reaches beyond this watermark can't have closed, regardless of other partitions.
+   * Returns the time to which a rejected record is attributed: its partition's watermark or, after
+   * all its monitors have ended, the time of the last report. A window that reaches beyond this
+   * watermark can't have closed, regardless of other partitions.
    */
   public long refusedNs(int partition) {
     long watermark = watermarkNs(partition);
@@ -331,8 +333,8 @@ public final class PartitionLanes {
   }
 
   /**
-   * Returns the lowest watermark of the monitors that the plan assigns to {@code partition}; ended
-   * ones do not hold it back.
+   * Returns the lowest watermark of the monitors that the plan assigns to {@code partition},
+   * excluding ended ones; {@link Long#MAX_VALUE} if all have ended.
    */
   public long watermarkNs(int partition) {
     return watermarkNs(partition, monitor -> false);

@@ -36,7 +36,7 @@ public final class PartitionState {
     return lanes.allEnded(partition);
   }
 
-  /** Records that the partition was read up to an offset (exclusive). */
+  /** Records that the partition has been read up to an offset (exclusive). */
   void readTo(long offset) {
     nextOffset = offset;
   }

@@ -14,8 +14,8 @@ import org.apache.flink.connector.kafka.source.split.KafkaPartitionSplit;
 import org.apache.flink.metrics.groups.SplitEnumeratorMetricGroup;
 
 /**
- * The context of a Kafka enumerator that retries requests while brokers refuse them; a permanent
- * refusal fails the job.
+ * A context that retries a Kafka enumerator's requests while brokers refuse them. If they still do
+ * so after a timeout, the job fails.
  */
 final class RetryingContext implements SplitEnumeratorContext<KafkaPartitionSplit> {
   private static final Duration TIMEOUT = Duration.ofSeconds(5);

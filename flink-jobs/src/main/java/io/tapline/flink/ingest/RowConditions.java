@@ -83,7 +83,8 @@ final class RowConditions {
   }
 
   /**
-   * Evaluates a leaf for each dictionary entry. Rows without a value have the entry after the last.
+   * Evaluates a leaf for each dictionary entry. The additional last result is for rows without a
+   * value.
    */
   private boolean[] ofEntries(ConditionProgram.Leaf leaf, int field) {
     int count = columns.entries(fields[field]);

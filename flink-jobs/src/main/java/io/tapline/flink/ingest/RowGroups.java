@@ -37,7 +37,7 @@ final class RowGroups {
   private final int[] entryOfSlot;
   private final long[] exemplarsUntilNs;
 
-  /** The run's slots, and the positions of their keys. */
+  /** The run's slots, the positions of their keys in the list, and their entries in the table. */
   private final int[] touched;
 
   private final int[] wanted;
@@ -107,7 +107,7 @@ final class RowGroups {
     }
   }
 
-  /** Counts the tuples of each slot in the run; returns the number of slots. */
+  /** Lists the slots of the run and counts the tuples of each; returns the number of slots. */
   private int number(int begin, int end) {
     int groups = 0;
     for (int row = begin; row < end; row++) {

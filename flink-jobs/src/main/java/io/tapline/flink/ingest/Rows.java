@@ -202,8 +202,8 @@ public final class Rows {
   }
 
   /**
-   * Returns a number that identifies each row's flow. If the parser does not record flows, each
-   * tuple counts as a separate flow.
+   * Returns a number that identifies each row's flow. If the parser does not record flows, the
+   * tuple's time is used instead. REQUIRES: flows were sampled.
    */
   long[] flows() {
     return flows;
@@ -254,8 +254,9 @@ public final class Rows {
   }
 
   /**
-   * Returns for each dictionary entry whether {@code texts} contains its string. The additional
-   * last element, for rows without a value, is false. REQUIRES: the column is of type STRING.
+   * Returns, for each dictionary entry, whether {@code texts} contains it. The additional last
+   * element, for rows without a value, is false. REQUIRES: {@link #require} was called for the
+   * field, and the column has a dictionary.
    */
   boolean[] entriesAmong(String field, Set<String> texts) {
     boolean[] among = new boolean[entryCount(field) + 1];
@@ -267,7 +268,10 @@ public final class Rows {
     return among;
   }
 
-  /** Returns the flow behind a row. Fields whose columns are missing or corrupt are empty. */
+  /**
+   * Returns an exemplar for a row's flow. Fields whose columns are missing or corrupt are 0 or
+   * empty.
+   */
   Exemplar exemplar(int row) {
     if (flow == null) {
       flow = new FlowColumns(columns);

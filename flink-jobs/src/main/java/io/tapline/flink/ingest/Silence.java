@@ -29,7 +29,7 @@ final class Silence {
     rounds = new int[monitors];
   }
 
-  /** Records that a batch of the monitor arrived, valid or not. */
+  /** Records that a batch of the monitor arrived, whether it was accepted or not. */
   void markActive(int monitor) {
     rounds[monitor] = 0;
   }

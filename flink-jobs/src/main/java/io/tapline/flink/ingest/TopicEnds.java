@@ -48,7 +48,7 @@ class TopicEnds implements AutoCloseable {
     this.period = period;
   }
 
-  /** Starts the thread. */
+  /** Starts to fetch the end offsets of these partitions. */
   void start(Collection<Integer> partitions) {
     thread = new Thread(() -> run(partitions), "ends of " + topic);
     thread.setDaemon(true);
@@ -149,7 +149,7 @@ class TopicEnds implements AutoCloseable {
     return innermost.getMessage() == null ? innermost.toString() : innermost.getMessage();
   }
 
-  /** Marks the last response as processed, so the next request follows after one period. */
+  /** Marks the last response as processed; the next request follows after one period. */
   void next() {
     wanted.release();
   }

@@ -30,8 +30,8 @@ public final class Unwatched {
   private final NavigableMap<Long, Long> untilByFrom = new TreeMap<>();
 
   /**
-   * Records that nothing is watched in [{@code fromNs}, {@code untilNs}). Replaces any span that
-   * begins at {@code fromNs}.
+   * Adds the span [{@code fromNs}, {@code untilNs}) in place of any that begins at {@code fromNs};
+   * an empty span only removes that one.
    */
   void set(long fromNs, long untilNs) {
     if (untilNs <= fromNs) {
