@@ -177,8 +177,8 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
   }
 
   /**
-   * Returns the plan's JSON, which is given as {@code @FILE}, JSON or base64. No shell or REST
-   * client splits base64.
+   * Returns the JSON of a plan that is given as {@code @FILE}, JSON or base64. Shells and REST
+   * clients never split base64.
    */
   private static String json(String text) throws IOException {
     if (text.startsWith("@")) {

@@ -72,7 +72,8 @@ public final class QueryJob {
     env.configure(configuration(options));
     env.setParallelism(options.parallelism());
     env.setMaxParallelism(Buckets.MAX_PARALLELISM);
-    // Records are immutable once sent, and Flink has no serializer that could copy tuple batches.
+    // No operator modifies a record that it has sent, so copies are unnecessary; Flink has no
+    // serializer that could copy tuple batches.
     env.getConfig().enableObjectReuse();
     var batches =
         env.fromSource(

@@ -25,9 +25,10 @@ import java.util.Set;
  * The groups of one bucket that a trigger watches.
  *
  * <pre>
- *   quiet ── the condition holds ──▶ meeting ── `after` windows in a row ──▶ on alert ── `clear` no longer holds ──▶ quiet
- *                                      │ ▲         and out of cooldown        (raised)        (cleared)
- *                                      └─┘
+ *   quiet    ──▶ pending    the condition holds
+ *   pending  ──▶ quiet      it does not hold
+ *   pending  ──▶ on alert   raised: it has held in `after` windows in a row, and the cooldown is over
+ *   on alert ──▶ quiet      cleared: it does not hold, even with the threshold `clear`
  * </pre>
  *
  * <p>The condition is false for a group without tuples or without a value. A window that was only

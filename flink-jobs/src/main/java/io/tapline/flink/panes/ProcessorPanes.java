@@ -28,8 +28,8 @@ import java.util.TreeMap;
  *   next                  [── size ─────────)        slide later; stretches without tuples are skipped
  * </pre>
  *
- * <p>If panes can't be subtracted (extremes, distributions, sampled tuples), each window is summed
- * from scratch. A window over the whole query only adds panes. Not thread-safe.
+ * <p>If panes can't be subtracted (extremes, distributions, reals, sampled tuples), each window is
+ * summed from scratch. A window over the whole query only adds panes. Not thread-safe.
  */
 final class ProcessorPanes {
   /** Key of the whole query's sums in the state; never the number of a pane. */
@@ -124,7 +124,7 @@ final class ProcessorPanes {
     return table;
   }
 
-  /** Appends the windows that have closed since the last call to {@code closed}. */
+  /** Appends to {@code closed} the windows that have closed since the last call. */
   void advance(Progress progress, List<WindowRows> closed) {
     if (spec.window().isWholeQuery()) {
       advanceTotal(progress, closed);
@@ -159,7 +159,7 @@ final class ProcessorPanes {
     }
   }
 
-  /** Appends the alerts that begin or end with a window to {@code closed}. */
+  /** Appends to {@code closed} the alerts that begin or end with a window. */
   private void report(
       GroupTable sums,
       NavigableMap<Long, GroupTable> panes,
@@ -176,7 +176,7 @@ final class ProcessorPanes {
     }
   }
 
-  /** Ends alerts in the first window without tuples, which otherwise would not be closed. */
+  /** Ends alerts in the first window without tuples, which would not be closed otherwise. */
   private void endAlertsBefore(long nextEndNs, Progress progress, List<WindowRows> closed) {
     long end = lastEndNs + spec.window().slideNs();
     if (alerts == null || !alerts.any() || end >= nextEndNs || end > progress.watermarkNs()) {

@@ -15,8 +15,8 @@ import java.util.stream.IntStream;
  *
  * <p>The watermark is the minimum over all monitors. A monitor that has never sent holds it back;
  * one that has ended does not. Nor does a silent monitor, unless all are silent, since the fault is
- * then elsewhere. The watermark never decreases. If a silent monitor sends again, its earlier
- * tuples are late, and windows wait until it has caught up.
+ * then elsewhere. The watermark never decreases. If a silent monitor sends again, its tuples from
+ * before the watermark are late, and windows wait until it has caught up.
  */
 final class Progress {
   private final long[] marksNs;
@@ -59,7 +59,10 @@ final class Progress {
     return anyActive ? minHeard : min;
   }
 
-  /** Returns the time before which tuples are late; {@link Long#MAX_VALUE} once all have ended. */
+  /**
+   * Returns the time before which tuples are late; {@link Long#MAX_VALUE} once no active monitor is
+   * left.
+   */
   long watermarkNs() {
     return watermarkNs;
   }

@@ -26,8 +26,8 @@ final class Rows {
   private final Comparator<Value> valueOrder;
 
   /**
-   * Width of the bounds of sampled values, in standard deviations; a ranking's bounds are valid for
-   * all its rows together.
+   * Half-width of the bounds of sampled values, in standard errors; a ranking's bounds are valid
+   * for all its rows together.
    */
   private final double width;
 
@@ -95,8 +95,8 @@ final class Rows {
   }
 
   /**
-   * Returns true if the number is worse than the worst one kept; this rejects most groups. NaN
-   * comes last in a ranking.
+   * Returns true if the number is worse than the worst one kept, which rejects most groups; false
+   * if either is NaN, so that the values are compared.
    */
   private boolean isWorse(double number, double worstKept) {
     return spec.isAscending() ? number > worstKept : number < worstKept;

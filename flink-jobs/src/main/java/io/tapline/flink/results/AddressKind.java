@@ -58,7 +58,7 @@ enum AddressKind {
     Arrays.stream(blocks).forEach(block -> BLOCKS.put(Block.of(block), kind));
   }
 
-  /** Returns ::ffff:0:0/96, which Java parses as IPv4. */
+  /** Returns the prefix ::ffff:0:0/96, which Java would parse as IPv4. */
   private static byte[] mappedPrefix() {
     byte[] prefix = new byte[16];
     prefix[10] = (byte) 0xff;

@@ -12,7 +12,7 @@ import org.apache.flink.core.memory.DataOutputSerializer;
  * An alert for one receiver.
  *
  * @param url URL to which the alert is posted
- * @param json the alert, in the same JSON as in Redis
+ * @param json the alert as JSON, as in Redis
  */
 record AlertDelivery(String url, String json) {
   private void write(DataOutput out) throws IOException {

@@ -32,8 +32,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  */
 final class AlertTopics implements AutoCloseable {
   /**
-   * How long a topic must be unwritable before the job fails, since brokers learn of new topics and
-   * ACLs one by one.
+   * Time for which a topic must be unwritable before the job fails, since brokers learn of new
+   * topics and ACLs one by one.
    */
   private static final Duration MISSING_AFTER = Duration.ofSeconds(3);
 
@@ -81,10 +81,7 @@ final class AlertTopics implements AutoCloseable {
     notifyAll();
   }
 
-  /**
-   * Returns once the topic is known to be writable. Takes no time while the producer knows the
-   * topic.
-   */
+  /** Waits until the producer has the topic's metadata, which takes no time while it is cached. */
   private void requireWritable(String topic) throws IOException, InterruptedException {
     long begin = System.nanoTime();
     while (true) {
@@ -161,8 +158,8 @@ final class AlertTopics implements AutoCloseable {
   }
 
   /**
-   * Closes without waiting. Unacknowledged alerts are sent again, since no checkpoint contains them
-   * yet.
+   * Closes without waiting. Unacknowledged alerts are sent again after a restart, since no
+   * checkpoint has completed after them.
    */
   @Override
   public void close() {

@@ -40,8 +40,8 @@ final class Json {
   }
 
   /**
-   * Returns one result row. The completeness is passed as JSON, since all rows of a window share
-   * it.
+   * Returns one result row as JSON. The completeness is also passed as JSON, since all rows of a
+   * window share it.
    */
   String row(WindowRows window, ResultRow row, int rank, boolean tied, String completeness)
       throws IOException {
@@ -209,7 +209,7 @@ final class Json {
   }
 
   /**
-   * Returns the completeness of a processor's rows.
+   * Returns the completeness of a processor's rows as JSON.
    *
    * @param silent IDs of the monitors for which the window did not wait
    */

@@ -16,7 +16,8 @@ final class KeyText {
 
   /**
    * Returns the value of a key's only field as a string. Returns a JSON array for several fields,
-   * or for a field without a value. Different keys have different strings.
+   * or for a field without a value. Different keys have different strings, unless a string imitates
+   * such an array or an escaped byte.
    */
   static String of(byte[] key) {
     List<Object> fields = KeyFields.read(key);

@@ -47,7 +47,7 @@ final class OpenWindows {
     return Arrays.stream(marksNs).min().orElseThrow();
   }
 
-  /** Removes and returns the windows that every bucket has passed, earliest first. */
+  /** Removes and returns the windows that end at or before {@link #watermarkNs}, earliest first. */
   List<ClosedWindow> close() {
     List<ClosedWindow> closed = new ArrayList<>();
     long watermark = watermarkNs();

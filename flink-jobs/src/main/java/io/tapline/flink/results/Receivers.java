@@ -20,13 +20,13 @@ import java.util.stream.Collectors;
  * an address                       yes     yes                yes
  * </pre>
  *
- * <p>All of a name's addresses must be allowed; a single disallowed one rejects the name.
- * Immutable.
+ * <p>All of a name's addresses must be allowed; a single disallowed one rejects the name. Addresses
+ * that do not belong to a single host are never allowed. Immutable.
  *
  * @param privateUrls receivers that the inventory lists as private, or by their address
  */
 record Receivers(Set<String> privateUrls, Backplane backplane, Resolver resolver) {
-  /** Thrown if a receiver must not be contacted, so a retry would not help. */
+  /** Thrown if a receiver must not be contacted, in which case a retry would not help. */
   static final class RefusedReceiver extends IOException {
     private static final long serialVersionUID = 1L;
 

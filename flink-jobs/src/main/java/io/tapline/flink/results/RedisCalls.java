@@ -140,8 +140,8 @@ public final class RedisCalls {
   }
 
   /**
-   * Pads a number to 20 digits, so that strings sort like the numbers. Lua's integers are exact
-   * only up to 2^53.
+   * Pads a number to 20 digits, so that strings sort like the numbers. Lua's numbers are doubles,
+   * which are exact only up to 2^53.
    */
   private static String padded(long number) {
     return "%020d".formatted(number);

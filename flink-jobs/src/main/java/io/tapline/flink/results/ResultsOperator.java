@@ -95,7 +95,10 @@ public final class ResultsOperator extends AbstractStreamOperator<Update>
     output.collect(new StreamRecord<>(new WindowUpdate(window, accountsOf(window))));
   }
 
-  /** Reports windows without tuples in which tuples may have gone unseen, earliest first. */
+  /**
+   * Reports the windows up to {@code limitNs} without tuples in which tuples may have gone unseen,
+   * earliest first.
+   */
   private void reportUnseen(long limitNs) {
     WindowRows next;
     do {
@@ -128,7 +131,10 @@ public final class ResultsOperator extends AbstractStreamOperator<Update>
     return copy;
   }
 
-  /** Returns the accounts of a window; for a whole-query window, the totals so far. */
+  /**
+   * Returns the accounts of a window; for a whole-query window, the totals so far. Adds the
+   * window's omitted rows to them and to the totals.
+   */
   private Accounts accountsOf(WindowRows rows) {
     ProcessorSpec spec = query.processors().get(rows.processor());
     Accounts own =

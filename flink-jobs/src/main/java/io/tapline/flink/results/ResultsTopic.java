@@ -15,12 +15,12 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 
 /**
- * Also sends each window that is written to Redis to a Kafka topic, as one line of JSON.
+ * Sends each window to a Kafka topic as one line of JSON, in addition to Redis.
  *
  * <p>Delivery is at least once. After a failure, the same windows are sent again in order. A reader
- * sees each window once if it skips windows that do not end later than the last one that it
- * processed. Transactions would delay each window until the next checkpoint. If the topic is not
- * writable, the checkpoint fails, and with it the job.
+ * processes each window once if it skips those that do not end later than the last window of the
+ * same processor. Transactions would delay each window until the next checkpoint. If the topic is
+ * not writable, the checkpoint fails, and with it the job.
  */
 public final class ResultsTopic implements KafkaRecordSerializationSchema<WindowUpdate> {
   private static final int MAX_BYTES = 16 << 20;
@@ -33,7 +33,7 @@ public final class ResultsTopic implements KafkaRecordSerializationSchema<Window
     this.topic = topic;
   }
 
-  /** Returns the sink of the endpoints' results topic. */
+  /** Returns a sink that writes to the results topic of these endpoints. */
   public static KafkaSink<WindowUpdate> sink(QuerySpec query, Endpoints endpoints) {
     Properties settings = KafkaClients.properties(endpoints.kafka());
     settings.setProperty(ProducerConfig.CLIENT_ID_CONFIG, "tapline-results-" + query.query());

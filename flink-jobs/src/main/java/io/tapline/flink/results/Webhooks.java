@@ -20,9 +20,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Posts alerts from a dedicated thread, in sequence. Retries each alert until its receiver responds
- * with 2xx or its attempts are used up. {@link Receivers} resolves the receiver for each attempt.
- * Thread-safe.
+ * Posts alerts from a dedicated thread, in sequence. After a network error or a status of 5xx, 408
+ * or 429, retries the alert up to a maximum number of attempts. {@link Receivers} resolves the
+ * receiver for each attempt. Thread-safe.
  *
  * <p>Each request contains the time and, if there is a secret, the HMAC-SHA256 of {@code time + "."
  * + body} in hexadecimal, so that a receiver can authenticate the sender and reject old requests. A

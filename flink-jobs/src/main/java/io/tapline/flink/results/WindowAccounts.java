@@ -20,8 +20,8 @@ import java.util.TreeMap;
  *   window          [from ──────── to)            sum of its panes; a slide adds and subtracts panes
  * </pre>
  *
- * <p>Windows are requested in order of their ends. Events reported for a time that no later window
- * reaches count in the next window, which was open when they happened. Not thread-safe.
+ * <p>Windows are requested in order of their ends. Events without a time count in the next window.
+ * Not thread-safe.
  */
 final class WindowAccounts {
   /** Reasons for losses of unknown size, which may include all of a window's tuples. */
