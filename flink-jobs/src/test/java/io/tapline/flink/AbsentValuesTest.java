@@ -25,7 +25,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Tests tuples without a value in every processor, from batches with bitmaps to result rows. */
+/**
+ * Tests tuples without a value in all kinds of processors, from batches with presence bitmaps to
+ * result rows.
+ */
 class AbsentValuesTest {
   private static final long SECOND = 1_000_000_000L;
   private static final long MS = 1_000_000L;
@@ -334,7 +337,7 @@ class AbsentValuesTest {
   }
 
   /**
-   * Tests that a value waits for its joined tuple across a restart, and that an absent one stays
+   * Tests that joined tuples and waiting values survive a restart, and that absent ones stay
    * absent.
    */
   @Test
@@ -416,7 +419,7 @@ class AbsentValuesTest {
         .formatted(JsonFormat.printer().print(condition), aggregate, WINDOW);
   }
 
-  /** Returns a plan in which the tuples of all processors record whether they were answered. */
+  /** Returns a plan whose processors all count unanswered and half-seen requests. */
   private static Plan plan(String processors) {
     Plan.Builder plan = Plans.plan("q", 1, processors).toBuilder();
     plan.getProcessorsBuilderList().forEach(processor -> processor.setAnswers(true));

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Part of {@code make soak}: kills all servers repeatedly. */
+/** Part of {@code make soak}: kills each server repeatedly, except ZooKeeper. */
 class FaultsSoak {
   private static final int ROUNDS = Integer.getInteger("tapline.soak.rounds", 3);
 

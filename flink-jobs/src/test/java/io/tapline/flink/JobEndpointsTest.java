@@ -151,7 +151,7 @@ class JobEndpointsTest {
     assertThat(cause).hasMessage("cannot send alerts to topic alerts.gone: it no longer exists");
   }
 
-  /** Tests alerts that go to three receivers, on requests counted by URL every 10 ms. */
+  /** Tests alerts on requests counted by URL every 10 ms. They go to three receivers. */
   @Test
   void alertsReachRedisTheWebhookAndTheTopic() throws Exception {
     List<String> posted = new CopyOnWriteArrayList<>();

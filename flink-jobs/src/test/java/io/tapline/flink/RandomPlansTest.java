@@ -148,8 +148,9 @@ class RandomPlansTest {
   }
 
   /**
-   * Interleaves the partitions at random, and keeps the order within each. A late batch waits until
-   * every monitor has sent, since no window can close before then.
+   * Feeds the partitions in random order, keeps the order within each, and may restart the
+   * operators once. A late batch waits until every monitor has sent, since no window can close
+   * before then.
    */
   private static void feed(Pipeline pipeline, Workload workload, Random random) throws Exception {
     int[] next = new int[workload.partitions.size()];

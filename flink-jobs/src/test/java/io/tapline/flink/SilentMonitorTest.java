@@ -13,7 +13,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Tests one-second windows over two monitors. The second monitor sends nothing after 3 s. */
+/** Tests one-second windows over two monitors. The second monitor falls silent after 3 s. */
 class SilentMonitorTest {
   private static final long SECOND = 1_000_000_000L;
 
@@ -124,7 +124,7 @@ class SilentMonitorTest {
     assertThat(pipeline.ended(1)).isFalse();
   }
 
-  /** Sends a request from the second that ends now. */
+  /** Sends a batch with one request, from the second that ends at time {@code second}. */
   private void send(int partition, MonitorStream monitor, int second) throws Exception {
     pipeline.feed(
         partition, monitor.batch(second * SECOND, List.of(get(second - 1))).toByteArray());

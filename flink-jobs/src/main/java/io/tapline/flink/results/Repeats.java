@@ -10,8 +10,8 @@ import org.apache.flink.core.memory.DataOutputSerializer;
 /**
  * Finds windows that only repeat the previous one. When all monitors have ended, every window that
  * still contains a tuple closes immediately: {@code w=1h, s=1m} over five seconds would produce
- * sixty tables with the same rows. A window that ends after the observation is a repeat if its rows
- * equal those of the previous window.
+ * sixty tables with the same rows. A window is a repeat if it and the previous one both end after
+ * the observation and have equal rows.
  *
  * <p>Not checkpointed, since these windows all close within one call. Not thread-safe.
  */

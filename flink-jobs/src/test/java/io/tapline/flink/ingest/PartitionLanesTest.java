@@ -60,7 +60,7 @@ class PartitionLanesTest {
   }
 
   /**
-   * Tests a host that takes over with a lower incarnation: it may have started its monitor long
+   * Tests a host that takes over with a lower incarnation, as its monitor may have started long
    * before the one that died.
    */
   @Test

@@ -107,8 +107,8 @@ public final class Pipeline implements AutoCloseable {
   }
 
   /**
-   * Simulates the source at the end of rounds. In each round, everything in a partition was read
-   * or, if {@code wasAnswered} is false, the broker did not answer.
+   * Ends rounds of {@link Silence} for a partition, as the source does. In each round, the whole
+   * partition was read or, if {@code wasAnswered} is false, the broker did not answer.
    */
   public void listen(int partition, int rounds, boolean wasAnswered) throws Exception {
     PartitionState state = state(partition);
@@ -166,7 +166,9 @@ public final class Pipeline implements AutoCloseable {
     windows.add(window);
   }
 
-  /** Takes a checkpoint, discards all operators, and restores them from the checkpoint. */
+  /**
+   * Takes a checkpoint, discards all operators, and restores them from it with this parallelism.
+   */
   public void restart(int parallelism) throws Exception {
     checkpoints++;
     for (var source : ingest) {

@@ -42,8 +42,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Tests the addresses to which alerts are sent, with receivers on loopback and untrusted name
- * servers.
+ * Tests the addresses to which alerts are sent, with receivers on loopback and resolvers that
+ * return arbitrary addresses.
  */
 class ReceiversTest {
   private static final Backplane NONE = new Backplane(List.of());
@@ -297,7 +297,10 @@ class ReceiversTest {
     return context;
   }
 
-  /** Posts to a receiver that responds with these bytes (repeatedly, if it is slow). */
+  /**
+   * Posts to a receiver that responds with these bytes, repeatedly if {@code slow}; returns the
+   * status.
+   */
   private static int posted(String response, boolean slow) throws Exception {
     try (ServerSocket listener = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
       Thread receiver =

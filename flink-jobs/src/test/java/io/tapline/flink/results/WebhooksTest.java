@@ -48,7 +48,7 @@ class WebhooksTest {
     url = "http://127.0.0.1:" + server.getAddress().getPort() + "/alerts";
   }
 
-  /** Returns receivers that the inventory lists as private. */
+  /** Returns receivers as if the inventory listed these URLs as private. */
   private static Receivers listed(String... urls) {
     return new Receivers(Set.of(urls), new Backplane(List.of()), Resolver.SYSTEM);
   }

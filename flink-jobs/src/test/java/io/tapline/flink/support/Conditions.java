@@ -26,7 +26,8 @@ public final class Conditions {
   }
 
   /**
-   * Returns a condition that is true if the field's number, boolean or address is in {@code words}.
+   * Returns a condition that is true if the field's number, boolean or address is one of {@code
+   * words}, which may also be address prefixes.
    */
   public static ConditionTree among(String field, String... words) {
     Membership.Builder among = Membership.newBuilder().setField(named(field));

@@ -110,8 +110,8 @@ public final class JobCluster implements AutoCloseable {
   }
 
   /**
-   * Waits for a checkpoint that began after this call and therefore contains everything read before
-   * it.
+   * Waits for a checkpoint that began after this call and therefore contains everything that the
+   * job read before the call.
    */
   public void awaitCheckpoint(JobID id) throws Exception {
     long previousCompletedCheckpoints = completedCheckpoints(id);

@@ -59,13 +59,13 @@ public final class MonitorStream {
     return this;
   }
 
-  /** Skips a batch that is never delivered. */
+  /** Skips a sequence number, as if a batch had been lost. */
   public void lose() {
     sequence++;
   }
 
   /**
-   * Returns a batch of one parser. The batch reports ten packets per tuple, and one dropped packet.
+   * Returns a batch of one parser. For each tuple, it reports ten packets and one dropped packet.
    */
   public TupleBatch batch(long watermarkNs, List<Tuple> tuples) {
     String parser = tuples.isEmpty() ? "http_get" : tuples.get(0).parser();

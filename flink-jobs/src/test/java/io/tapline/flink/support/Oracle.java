@@ -113,8 +113,8 @@ public final class Oracle {
   }
 
   /**
-   * Returns every window that contains a sample, in order. Omits windows that end after all
-   * monitors have ended and repeat the rows of the previous window.
+   * Returns every window that contains a sample, in order. Omits a window that repeats the rows of
+   * the previous one if both end after all monitors have ended.
    */
   public List<String> windows() {
     List<String> windows = new ArrayList<>();

@@ -11,9 +11,9 @@ import java.util.Set;
 import redis.clients.jedis.Jedis;
 
 /**
- * Kills every server in turn, with SIGKILL, while two queries run. The input of one is already in
- * Kafka and is read at a limited rate; the input of the other arrives during the test. Both must
- * end with the results of an undisturbed run.
+ * Kills the task manager, the broker, Redis and the job manager in turn, with SIGKILL, while two
+ * queries run. The input of one is already in Kafka and is read at a limited rate; the input of the
+ * other arrives during the test. Both must end with the results of an undisturbed run.
  */
 public final class ProcessKiller {
   private static final String PROCESSORS =
@@ -41,7 +41,7 @@ public final class ProcessKiller {
   /**
    * Creates a test for a deployment.
    *
-   * @param seconds packet time of the workload
+   * @param seconds duration of the workload, in packet time
    * @param connections connections seen by each of two monitors
    */
   public ProcessKiller(Deployment deployment, int seconds, int connections) {
@@ -50,12 +50,15 @@ public final class ProcessKiller {
     this.connections = connections;
   }
 
-  /** Returns, for each kill, the time until the job that reads from Kafka wrote its next window. */
+  /**
+   * Returns a line for each kill, with the time until the query with stored input wrote its next
+   * window.
+   */
   public List<String> log() {
     return log;
   }
 
-  /** Runs the rounds; returns the number of kills. */
+  /** Runs rounds in which each server is killed once; returns the number of kills. */
   public int run(int rounds) throws Exception {
     Plan quiet = topic("q-quiet");
     send(quiet, workload("q-quiet"), 0, 1);
@@ -96,7 +99,10 @@ public final class ProcessKiller {
     void run() throws Exception;
   }
 
-  /** Kills a server while both jobs run, at a random time after each has completed a checkpoint. */
+  /**
+   * Sends the next part of the live query's input, then kills a server at a random time after each
+   * job has completed a checkpoint.
+   */
   private void kill(int number, int of, String process, Kill kill) throws Exception {
     send(live, arriving, 1.0 * number / (of + 1), (number + 1.0) / (of + 1));
     for (String job : jobs) {

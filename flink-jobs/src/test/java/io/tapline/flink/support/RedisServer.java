@@ -21,7 +21,7 @@ public final class RedisServer implements AutoCloseable {
   private final List<String> persistence;
   private Process process;
 
-  /** Creates a server without persistence. */
+  /** Starts a server without persistence. */
   public RedisServer() throws Exception {
     this(List.of("--appendonly", "no"));
   }

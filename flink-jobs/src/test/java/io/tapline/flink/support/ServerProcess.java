@@ -27,7 +27,7 @@ public final class ServerProcess implements AutoCloseable {
     this.command.addAll(command);
   }
 
-  /** Returns a Java program that runs with this test's libraries. */
+  /** Creates a process for a Java program with this test's libraries, without starting it. */
   public static ServerProcess java(
       Path log, List<String> options, String main, List<String> arguments) {
     List<String> command = new ArrayList<>();
@@ -47,7 +47,7 @@ public final class ServerProcess implements AutoCloseable {
     return new ServerProcess(log, command);
   }
 
-  /** Returns this test's class path without this module's classes, to which the job belongs. */
+  /** Returns this test's class path without this module's classes, which contain the job. */
   private static String libraries() {
     String all =
         System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
