@@ -27,7 +27,7 @@ import java.util.Set;
  * <pre>
  *   quiet    ──▶ pending    the condition holds
  *   pending  ──▶ quiet      it does not hold
- *   pending  ──▶ on alert   raised: it has held in `after` windows in a row, and the cooldown is over
+ *   pending  ──▶ on alert   raised: it held in `after` windows in a row, outside the cooldown
  *   on alert ──▶ quiet      cleared: it does not hold, even with the threshold `clear`
  * </pre>
  *

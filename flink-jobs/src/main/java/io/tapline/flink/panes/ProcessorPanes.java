@@ -25,7 +25,7 @@ import java.util.TreeMap;
  * <pre>
  *   panes     |  p  |     | p+2 | p+3 | p+4 |        panes with tuples
  *   window          [── size ─────────)              sum = sum + entering pane - leaving pane
- *   next                  [── size ─────────)        slide later; stretches without tuples are skipped
+ *   next                  [── size ─────────)        a slide later; skips gaps without tuples
  * </pre>
  *
  * <p>If panes can't be subtracted (extremes, distributions, reals, sampled tuples), each window is

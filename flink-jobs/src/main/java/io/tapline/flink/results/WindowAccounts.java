@@ -17,7 +17,7 @@ import java.util.TreeMap;
  *
  * <pre>
  *   panes     |  p  | p+1 | p+2 | p+3 | p+4 |      accounts of each, as reported
- *   window          [from ──────── to)            sum of its panes; a slide adds and subtracts panes
+ *   window          [from ──────── to)             sum of its panes, which a slide updates
  * </pre>
  *
  * <p>Windows are requested in order of their ends. Events without a time count in the next window.
