@@ -187,6 +187,26 @@ class OperatorsTest {
   }
 
   @Test
+  void eachSnapshotOfAWholeQueryCountsItsOwnOmittedRows() throws Exception {
+    Plan plan = Plans.plan("q", 1, Plans.group("COUNT", "\"url\"", "\"slide\":\"1s\""));
+    try (Pipeline pipeline = new Pipeline(plan, JobOptions.defaults().withBounds(32, 1000, 20))) {
+      MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
+      for (int second = 0; second < 4; second++) {
+        long begin = second * SECOND;
+        List<Tuple> tuples =
+            IntStream.range(0, 50).mapToObj(i -> get(begin + i, "/" + i)).toList();
+        pipeline.feed(0, bytes(monitor.batch(begin, tuples)));
+      }
+      pipeline.feed(0, bytes(monitor.end(4 * SECOND)));
+      List<JsonNode> snapshots = pipeline.windows(0);
+      assertThat(snapshots).hasSizeGreaterThan(2);
+      assertThat(snapshots.get(snapshots.size() - 1).at("/completeness/rows_omitted").asLong())
+          .isEqualTo(30);
+      assertThat(pipeline.dropped("rows_omitted")).isEqualTo(30);
+    }
+  }
+
+  @Test
   void groupsAndRowsBeyondTheBoundsAreCounted() throws Exception {
     Plan plan =
         Plans.plan("q", 1, Plans.group("COUNT", "\"url\"", "\"size\":\"1s\",\"slide\":\"1s\""));

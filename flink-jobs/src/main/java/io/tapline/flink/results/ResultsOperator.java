@@ -137,13 +137,16 @@ public final class ResultsOperator extends AbstractStreamOperator<Update>
    */
   private Accounts accountsOf(WindowRows rows) {
     ProcessorSpec spec = query.processors().get(rows.processor());
-    Accounts own =
-        copy(
-            spec.window().isWholeQuery()
-                ? total
-                : accounts.get(spec.index()).of(rows.startNs(), rows.endNs()));
+    Accounts.OfProcessor totalOfProcessor = total.processor(spec.index());
+    if (spec.window().isWholeQuery()) {
+      // The snapshot replaces the previous one, whose omitted rows are already in the totals.
+      long counted = totalOfProcessor.dropped().get("rows_omitted");
+      totalOfProcessor.drop("rows_omitted", rows.omitted() - counted);
+      return copy(total);
+    }
+    totalOfProcessor.drop("rows_omitted", rows.omitted());
+    Accounts own = copy(accounts.get(spec.index()).of(rows.startNs(), rows.endNs()));
     own.processor(spec.index()).drop("rows_omitted", rows.omitted());
-    total.processor(spec.index()).drop("rows_omitted", rows.omitted());
     return own;
   }
 
