@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kFrameBytes = 128, kFrames = 4;
 constexpr int64_t kSecond = 1'000'000'000;
 
-// A ring that the kernel writes to and the driver takes packets from.
+// A ring of frames: write() acts as the kernel, and take() as the driver.
 class Ring {
  public:
   Ring() : memory_(kFrameBytes * kFrames) {}

@@ -16,7 +16,7 @@
 namespace tapline {
 namespace {
 
-// Keeps the last line that DPDK logs, in place of DPDK's output to standard error.
+// Receives DPDK's log in place of standard error, and keeps the last line.
 class LogTail {
  public:
   static LogTail& get() {
@@ -56,7 +56,7 @@ class LogTail {
   std::string last_;
 };
 
-// Requests the pages from the kernel, since those in /proc/meminfo may have been taken or be unavailable to this
+// Tests by allocating them, since pages that /proc/meminfo shows as free may be reserved or unavailable to this
 // process.
 bool hugepages_are_free(uint32_t memory_mib) {
   size_t bytes = size_t{memory_mib} << 20;
@@ -66,7 +66,7 @@ bool hugepages_are_free(uint32_t memory_mib) {
   return true;
 }
 
-// Returns one logical core that may run on any CPU that this process may use, as in "0@(0,1,5)".
+// Returns an --lcores argument for one logical core that may run on any of this process's CPUs, such as "0@(0,1,5)".
 std::string cores_of_this_process() {
   cpu_set_t cores;
   CPU_ZERO(&cores);

@@ -1,4 +1,4 @@
-// DPDK's environment, which is started once per process, and only when a port is to be read.
+// DPDK's environment abstraction layer (EAL), started once per process, when the first port is opened.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ struct EalOptions {
   std::function<void(const std::string&)> warn;
 };
 
-// Uses hugepages if `memory_mib` of them are free, otherwise ordinary memory, with a warning if hugepages were allowed.
-// Does not bind the calling thread to a core. After a successful call, another call adds the device or port to the
-// running environment, whose memory stays unchanged.
+// Starts DPDK with hugepages if they are allowed and `memory_mib` of them are free, otherwise with ordinary memory;
+// warns if they are allowed but not free. Does not bind the calling thread to a core. After a successful call, further
+// calls only add a device or port; the environment keeps its memory.
 Status start_eal(const EalOptions& options);
 
-// Returns the last line that DPDK logged, for the end of an error message, or an empty string.
+// Returns the last line that DPDK logged, as the end of an error message ("; DPDK says: …"), or an empty string.
 std::string eal_reason();
 
 }  // namespace tapline

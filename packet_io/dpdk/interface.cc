@@ -13,12 +13,12 @@
 namespace tapline {
 namespace {
 
-// The largest frame that a packet buffer (with a 16-bit length) can hold such that 64 frames fill whole pages.
+// A frame of this size fits into a packet buffer, which has a 16-bit length, and 64 such frames fill whole pages.
 constexpr unsigned kFrameBytes = 65344;
 constexpr unsigned kFramesPerBlock = 64;
-// All blocks together have 960 frames, or 60 MiB.
+// The number of blocks. Together they have 960 frames, or about 60 MiB.
 constexpr unsigned kBlocks = 15;
-// The size of the kernel's header in a frame (TPACKET2_HDRLEN without the address).
+// The size of the kernel's header in a frame (TPACKET2_HDRLEN without the sockaddr_ll).
 constexpr unsigned kFrameHeaderBytes = 32;
 
 std::string interfaces() {

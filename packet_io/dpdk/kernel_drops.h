@@ -10,9 +10,9 @@ namespace tapline {
 
 class KernelDrops {
  public:
-  // Counts drops on these packet sockets from now on.
+  // Sets the packet sockets on which drops are counted.
   void watch(std::vector<int> sockets) { sockets_ = std::move(sockets); }
-  // Returns the number of packets that these sockets have dropped since the first call. Reading resets the kernel's
+  // Returns the number of packets that these sockets have dropped since they were opened. Reading resets the kernel's
   // counters, so only one object may read them.
   uint64_t read();
 

@@ -64,7 +64,7 @@ Status Port::start() {
   return {};
 }
 
-// Creates buffers for packets of `data_bytes`, from the port's share of half of DPDK's memory.
+// Creates as many buffers of `data_bytes` as fit into half of the port's share of DPDK's memory.
 Status Port::create_pool(unsigned data_bytes) {
   size_t fitting = (size_t{options_.memory_mib} << 19) / options_.ports / (data_bytes + kMbufOverheadBytes);
   auto mbufs = static_cast<unsigned>(std::clamp<size_t>(fitting, kFewestMbufs, kMaxMbufs));
@@ -78,7 +78,7 @@ Status Port::create_pool(unsigned data_bytes) {
 
 Status Port::open() {
   port_ = static_cast<uint16_t>(rte_eth_find_next(0));
-  // Every port but the first needs a unique device name.
+  // Further ports are looked up by their device name, which must be unique.
   const std::string device = options_.vdev.substr(0, options_.vdev.find(','));
   if (options_.number > 0 && rte_eth_dev_get_port_by_name(device.c_str(), &port_) != 0) port_ = RTE_MAX_ETHPORTS;
   if (port_ >= RTE_MAX_ETHPORTS) return Status::resources("DPDK found no port" + eal_reason());

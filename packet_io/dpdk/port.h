@@ -1,5 +1,4 @@
-// A started DPDK port with one or more receive queues. It is the device's only user; each PortSource reads one of its
-// queues.
+// A DPDK port with one or more receive queues, each read by one PortSource. Nothing else may use the device.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +22,19 @@ struct PortOptions {
   std::string interface = {};
   std::string vdev = {};
   std::string pci_address = {};
-  // The number of receive queues, one per lane. Both directions of a flow arrive at the same queue, because of a
-  // symmetric RSS key or the kernel's fan-out of packet sockets.
+  // The number of receive queues, one per lane. Both directions of a flow arrive at the same queue if the port supports
+  // RSS (the key is symmetric) or is an interface (the kernel distributes packets to sockets by flow).
   uint16_t queues = 1;
   bool may_use_hugepages = true;
   uint32_t memory_mib = 256;
-  // The port's number among the `ports` that share the memory.
+  // The port's index among the `ports` that share DPDK's memory.
   uint16_t number = 0;
   uint16_t ports = 1;
   std::function<void(const std::string&)> warn = {};
 };
 
-// start() and stop() run on one thread, before and after the queues are polled. Each queue is polled by one thread at a
-// time.
+// One thread must call start() before the queues are polled, and stop() afterwards. Each queue must be polled by one
+// thread at a time.
 class Port {
  public:
   explicit Port(PortOptions options) : options_(std::move(options)) {}
@@ -43,7 +42,7 @@ class Port {
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
 
-  // Starts DPDK with the process's first port, and adds further ports to it.
+  // Starts the port. The first port of a process also starts DPDK.
   Status start();
   void stop();
 

@@ -17,7 +17,7 @@ constexpr int64_t kLongestRaceNs = 100'000'000;
 }  // namespace
 
 void PortSource::begin() {
-  // A thread that is registered with DPDK has its own buffer cache. The thread may read several ports.
+  // Gives the thread its own buffer cache, unless another port that it reads has already done so.
   if (rte_lcore_id() == LCORE_ID_ANY) rte_thread_register();
   times_ = port_->times(queue_);
   begun_ = true;
@@ -62,9 +62,9 @@ PacketSource::Burst PortSource::poll(std::span<RawPacket> packets) {
   return {mbuf_count_, false};
 }
 
-// Returns a time for the packet that is not before the times already reported. The kernel timestamps a packet before it
-// makes the packet visible, and a later packet or an idle time may have been reported in between. If the clock was set
-// back instead, returns the packet's own time.
+// Returns the packet's arrival time or, if a later time has already been reported, that time: the kernel timestamps a
+// packet before it makes the packet visible, and a later packet or an idle time may have been reported in between. If
+// the difference is 100 ms or more, the clock was set back, so returns the arrival time.
 int64_t PortSource::no_earlier(int64_t arrival_ns) {
   if (arrival_ns < sent_time_ns_ && sent_time_ns_ - arrival_ns < kLongestRaceNs) {
     ++late_;
@@ -73,8 +73,7 @@ int64_t PortSource::no_earlier(int64_t arrival_ns) {
   return sent_time_ns_ = arrival_ns;
 }
 
-// Returns a time that later packets will not precede, unless they are late: they are polled at most bound_ns after
-// their time.
+// Returns a time that no later packet will precede if it is polled at most bound_ns after its own time.
 std::optional<int64_t> PortSource::idle_time_ns() const {
   return polled_at_ns_ == 0 ? std::nullopt : std::optional(polled_at_ns_ - bound_ns_);
 }

@@ -15,9 +15,8 @@ namespace tapline {
 // The packets of a burst stay in DPDK's buffers until the next poll(), or longer if they are retained. Queue 0 reports
 // the port's losses.
 //
-// A packet is expected to be polled at most `bound_ns` after its time, so idle_time_ns() is the last poll's time minus
-// this bound. A packet that is polled later is late, and gets the earliest time that is not before the times already
-// reported.
+// Packets are expected to be polled at most `bound_ns` after their time, so idle_time_ns() is the time of the last poll
+// minus this bound. A packet whose time is before one already reported is late, and gets that one instead.
 class PortSource final : public PacketSource {
  public:
   PortSource(std::shared_ptr<Port> port, uint16_t queue, int64_t bound_ns = 0)
@@ -56,8 +55,8 @@ class PortSource final : public PacketSource {
   uint64_t late_ = 0;
 };
 
-// Reads the first queue of each of several interfaces as one source in time order, as MergedSource does. A packet's tap
-// is the index of its interface. `options` apply to every port.
+// Returns a MergedSource that reads the first queue of each interface. A packet's tap is the index of its interface.
+// `options` apply to every port.
 std::unique_ptr<PacketSource> merge_interfaces(PortOptions options, const std::vector<std::string>& interfaces,
                                                int64_t bound_ns);
 

@@ -32,7 +32,7 @@ std::optional<time_t> end_of(const std::string& path) {
     if (certificate == nullptr || ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &end) != 1) break;
     first = std::min(first.value_or(timegm(&end)), timegm(&end));
   }
-  // Reaching the end of the file also leaves an error.
+  // Reaching the end of the file also leaves an error in OpenSSL's queue.
   ERR_clear_error();
   return first;
 }

@@ -27,7 +27,7 @@ struct MetricLabel {
   std::string value;
 };
 
-// Receives all metrics, those of each family consecutively.
+// Receives all metrics, grouped by family.
 using MetricVisitor =
     std::function<void(const MetricFamily& family, std::span<const MetricLabel> labels, double value)>;
 

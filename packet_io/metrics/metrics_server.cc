@@ -42,13 +42,13 @@ constexpr int kMaxClients = 32;
 constexpr uint32_t kMaxRequestBytes = 8192;
 // The time limit for a client's handshake, request and response together.
 constexpr std::chrono::seconds kTimeout(5);
-// The pause before the next attempt when there are no free descriptors.
+// The pause after accepting a client has failed, such as for lack of descriptors.
 constexpr std::chrono::milliseconds kPause(100);
 
 using Request = http::request<http::empty_body>;
 
-// Formats a response without Beast's serializer: instantiated for two kinds of stream, the serializer takes longer to
-// compile than the rest of the monitor's largest file.
+// Formats a response without Beast's serializer which, instantiated for two stream types, takes longer to compile than
+// the rest of the monitor's largest file.
 std::string response(http::status status, const std::string& headers, const std::string& body) {
   return "HTTP/1.1 " + std::to_string(static_cast<unsigned>(status)) + " " +
          std::string(http::obsolete_reason(status)) + "\r\n" + headers +
@@ -61,12 +61,12 @@ std::string refusal(http::status status, const std::string& reason, const std::s
 
 Status load_tls(const MetricsConfig& config, asio::ssl::context* tls) {
   SSL_CTX_set_min_proto_version(tls->native_handle(), TLS1_2_VERSION);
-  // Allows only forward secrecy and authenticated encryption.
+  // Allows only ciphers with forward secrecy and authenticated encryption.
   SSL_CTX_set_cipher_list(tls->native_handle(), "ECDHE+AESGCM:ECDHE+CHACHA20");
-  // Each client connects only once, and renegotiation by a client would only cost time.
+  // Clients connect rarely, so resumption would save little; renegotiation would only cost time.
   SSL_CTX_set_session_cache_mode(tls->native_handle(), SSL_SESS_CACHE_OFF);
   tls->set_options(SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-  // Returns no password, since there is no way to ask for one.
+  // Rejects encrypted keys, for which OpenSSL would otherwise ask for a password on the terminal.
   tls->set_password_callback([](size_t, asio::ssl::context::password_purpose) { return std::string(); });
   error_code error;
   tls->use_certificate_chain_file(config.certificate, error);
@@ -74,7 +74,7 @@ Status load_tls(const MetricsConfig& config, asio::ssl::context* tls) {
     return Status::invalid("--metrics-certificate " + config.certificate +
                            ": has no CERTIFICATE in PEM that can be read (" + error.message() + ")");
   tls->use_private_key_file(config.key, asio::ssl::context::pem, error);
-  // OpenSSL would accept a key and a certificate of different kinds, so this checks that they match.
+  // OpenSSL would accept a key and a certificate of different types, so this checks that they match.
   if (error || SSL_CTX_check_private_key(tls->native_handle()) != 1)
     return Status::invalid("--metrics-key " + config.key +
                            ": has no PRIVATE KEY in PEM that can be read and fits --metrics-certificate");

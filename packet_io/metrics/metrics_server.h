@@ -1,7 +1,7 @@
 // Serves metrics as Prometheus text at /metrics, to a few clients at a time, over TLS if there is a certificate.
 //
-// Runs on a dedicated thread, so that it never delays polling threads. A client has a few seconds in total, and its
-// request may have a few KiB. Slow, silent or malicious clients delay others only if there are many of them, and then
+// Runs on a dedicated thread, so that it never delays polling threads. A client has a few seconds in total, for a
+// request of at most a few KiB. Slow, silent or malicious clients delay others only if there are many of them, and then
 // only briefly. (prometheus-cpp's server has no such bounds, and its TLS crashes on Debian 12.)
 #pragma once
 

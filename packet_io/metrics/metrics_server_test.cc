@@ -1,4 +1,4 @@
-// Tests a server with real clients, over real TLS if there is a certificate.
+// Tests the server with real clients, with and without TLS.
 #include "packet_io/metrics/metrics_server.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ class MetricsServerTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // Makes a certificate, its key, and a token for clients.
+  // Configures a self-signed certificate, its key, and a token for clients.
   void use_tls() {
     config_.certificate = folder_ + "/own.pem";
     config_.key = folder_ + "/own.key";

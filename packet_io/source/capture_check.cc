@@ -9,8 +9,8 @@
 namespace tapline {
 namespace {
 
-// A pcapng names the link type with each packet's interface. A file is not rejected if this number of its first packets
-// have an unsupported type, since supported ones may follow.
+// In a pcapng file, each interface has its own link type. After this number of packets of unsupported types, a file is
+// accepted, since supported ones may follow.
 constexpr uint64_t kMaxPackets = 4096;
 
 bool reading_takes_bytes_away(const std::string& path) {

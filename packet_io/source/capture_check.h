@@ -9,8 +9,8 @@
 namespace tapline {
 
 // Opens each regular file and reads up to its first packet. Returns the first fault. Rejects files for which a
-// FileSource would fail without returning a packet. Accepts a file that only ends too early, since its packets are
-// useful. Does not open pipes and devices, since reading would consume their bytes.
+// FileSource would fail without returning a packet. Accepts a truncated file if its first packet is complete, since its
+// packets are useful. Does not open pipes and devices, since reading would consume their bytes.
 Status check_captures(std::span<const std::string> paths);
 
 }  // namespace tapline

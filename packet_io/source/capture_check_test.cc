@@ -19,7 +19,7 @@ class CaptureCheckTest : public testing::Test {
     return out.bytes();
   }
 
-  // Returns the fault of a file with these bytes, or an empty string.
+  // Returns the fault of a file with these bytes except the last `cut_bytes`, or an empty string.
   std::string fault(Bytes bytes, size_t cut_bytes = 0) {
     bytes.resize(bytes.size() - cut_bytes);
     const std::string path = dir_.write("capture", bytes);

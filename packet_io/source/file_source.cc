@@ -68,7 +68,7 @@ Status FileSource::open(const std::string& path, std::vector<std::string> interf
   return {};
 }
 
-// Ignores the times of skipped packets: the first packet after them is due immediately.
+// Reads the skipped packets at full speed. The first packet after them is due immediately.
 void FileSource::skip() {
   const bool paced = std::exchange(options_.paced, false);
   std::array<RawPacket, kBurstPackets> packets;
@@ -106,7 +106,7 @@ bool FileSource::read_ahead(File& file) {
   return true;
 }
 
-// REQUIRES: no packet of the file is in use.
+// REQUIRES: no packet that was returned from this file is still in use.
 void FileSource::read_in_order(File& file) {
   file.reorder->recycle();
   std::array<CapturedPacket, kBurstPackets> packets;
@@ -133,7 +133,7 @@ void FileSource::end_of(File& file) {
   bool useful = error.partial() && file.reader->packets() > 0;
   if (error.partial()) {
     Drop drop = error.fault == CaptureFault::kTruncated ? Drop::kCaptureTruncated : Drop::kCaptureCorrupt;
-    // A truncated file ends for all of its taps; the first tap counts the loss.
+    // The file's fault affects all of its taps, but is counted once, for the first one.
     ++taps_[file.taps.front()].losses.by_drop[index_of(drop)];
   }
   if (!useful) {

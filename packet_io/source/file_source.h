@@ -21,18 +21,18 @@ struct FileSourceOptions {
   std::vector<std::string> paths;
   // If true, each packet is returned when it is due, as long after the first packet as in the capture.
   bool paced = false;
-  // Receives a message about each file that ends too early.
+  // Receives a message about each file that can be read only in part.
   std::function<void(const std::string&)> warn = {};
-  // The number of packets to read and skip, since a dead process already received them.
+  // The number of packets to skip, since a process that died has already received them.
   uint64_t skip_packets = 0;
-  // For several interfaces of one file: the maximum time by which a packet may be earlier than its predecessor in the
+  // For several interfaces of one file: the maximum time by which a packet may be earlier than one before it in the
   // file and still be put in order.
   int64_t merge_bound_ns = 1'000'000;
 };
 
-// Keeps the order within a file even if its times go back, unless several of its interfaces are named; these are merged
-// within the bound. With several files, the packet with the smallest time comes next; of equal times, the packet from
-// the file named first. start() opens every file, so that any fault is found before the first packet.
+// Keeps the order within a file even if times go back, except that several interfaces of one file are merged within the
+// bound. Several files are merged by time; if times are equal, the file named first comes first. start() opens every
+// file, so a file that can't be opened is reported before the first packet.
 class FileSource final : public PacketSource {
  public:
   explicit FileSource(FileSourceOptions options) : options_(std::move(options)) {}

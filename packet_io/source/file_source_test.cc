@@ -98,7 +98,7 @@ class InterfacesTest : public FileSourceTest {
     uint64_t micros;
     uint8_t byte;
   };
-  // Writes a pcapng with the interfaces "in", "out" and one without a name, whose number is 2.
+  // Writes a pcapng file with the interfaces "in", "out", and an unnamed one, which is number 2.
   std::string write_pcapng(const std::vector<Record>& records) {
     ByteWriter out;
     pcapng_section(out);

@@ -1,5 +1,5 @@
-// Reads packets whose taps are identified by marks: a switch that copies a port's queue sets the destination address of
-// the copies (Queue.mark in schema/plan.proto).
+// Determines packets' taps from marks: a switch that copies the packets of a queue puts a mark into the destination
+// address of the copies (Queue.mark in schema/plan.proto).
 #pragma once
 
 #include <array>
@@ -13,19 +13,19 @@
 
 namespace tapline {
 
-// The taps of marked copies: a pair for each queue, arrivals first. One thread binds pairs, while any thread may read.
-// A pair is never bound to another queue, because packets from its queue might still be in flight.
+// The taps of marked copies: a pair for each queue, arrivals first. Only one thread may bind pairs; any thread may
+// read. A pair is never bound to another queue, because packets from its queue might still be in flight.
 //
-//   0 … configured taps … first … pairs … last_tap: unbound marks
+//   0 … configured taps … first() … pairs … unbound_tap()
 class CopyMarks {
  public:
   static constexpr uint32_t kMaxQueues = 0x7fffff;
 
-  // `first`, the first tap of the first pair, is even.
+  // `first`, the first tap of the first pair, must be even.
   explicit CopyMarks(uint8_t first) : first_(first) {}
 
-  // Returns the tap of a queue's arrivals, and binds the queue if necessary; the tap of its departures is the next one.
-  // Returns nullopt if all pairs are bound.
+  // Binds a pair to the queue if none is bound yet. Returns the tap of the queue's arrivals (that of its departures is
+  // the next one), or nullopt if all pairs are bound to other queues.
   std::optional<uint8_t> bind(uint32_t queue);
   // Returns the tap of a mark, which is the last three bytes of the address.
   uint8_t tap_of(uint32_t mark) const;
@@ -33,7 +33,7 @@ class CopyMarks {
   uint8_t first() const { return first_; }
   // Returns the tap of unbound marks.
   static constexpr uint8_t unbound_tap() { return kMaxTaps - 1; }
-  // Returns the number of queues that can be bound.
+  // Returns the maximum number of bound queues.
   size_t room() const { return (kMaxTaps - 2 - first_) / 2; }
 
  private:
@@ -41,7 +41,7 @@ class CopyMarks {
   std::array<std::atomic<uint32_t>, kMaxTaps / 2> queues_ = {};  // 0: free
 };
 
-// Sets the taps of a source's marked packets. Other packets keep their taps, which are below `marks->first()`.
+// Sets the taps of a source's marked packets. Other packets keep their taps, which must be below `marks->first()`.
 class MarkedSource final : public PacketSource {
  public:
   // `marks` must outlive this object.

@@ -9,7 +9,7 @@ namespace {
 
 using Frame = std::array<uint8_t, 14>;
 
-// Delivers packets of tap 1 with these destination addresses.
+// Delivers these frames as packets of tap 1.
 class Frames final : public PacketSource {
  public:
   explicit Frames(std::vector<Frame> frames) : frames_(std::move(frames)) {}

@@ -29,7 +29,7 @@ int64_t MergedSource::Input::reached_ns() const {
   return ended ? INT64_MAX : source->idle_time_ns().value_or(INT64_MIN);
 }
 
-// Polls the sources whose packets were all returned; the caller no longer uses the packets that the last call returned.
+// Polls the sources from which all packets were returned. The caller no longer uses the packets of its last poll().
 void MergedSource::poll_empty() {
   for (size_t tap = 0; tap < inputs_.size(); ++tap) {
     Input& input = inputs_[tap];

@@ -16,7 +16,7 @@ class Pacer {
   //
   // After a large burst, more packets are probably waiting, so it returns 0. After a small burst, it returns a tenth of
   // a millisecond, which bounds how late a packet is seen (and timestamped) while there is traffic. If no packet has
-  // arrived for a while, it returns a millisecond.
+  // arrived for 50 ms, it returns a millisecond.
   int64_t after_poll(size_t packets, int64_t now_ns) {
     if (packets > 0) last_packet_at_ns_ = now_ns;
     if (busy_ || packets >= kManyPackets) return 0;

@@ -21,7 +21,7 @@ class PacketSource {
     // True if no more packets will arrive.
     bool ended = false;
   };
-  // Numbers of packets, since the start, that the source knows of but can't return.
+  // Counts of packets, since the start, that the source knows of but can't return.
   struct Losses {
     std::array<uint64_t, kOwnDrops> by_drop = {};
     // Packets with link types that are not decoded.
@@ -45,7 +45,7 @@ class PacketSource {
   virtual void stop() {}
 
   // Returns packets in capture order. Their bytes stay in the capture buffer and are valid until the next poll(). Never
-  // waits for packets; reading a file does not count as waiting.
+  // waits for packets to arrive, but may wait for a file to be read.
   virtual Burst poll(std::span<RawPacket> packets) = 0;
 
   // Returns the error, if any, once poll() has reported the end.
@@ -54,13 +54,13 @@ class PacketSource {
   virtual Losses read_losses() = 0;
   // Returns one tap's losses. A source that does not distinguish taps has a single one, number 0.
   virtual Losses read_losses(uint8_t tap) { return tap == 0 ? read_losses() : Losses(); }
-  // Returns the number of this tap's packets that were returned after one with a later time, because they arrived later
-  // than the bound within which sources are merged, or because one of several captures has them in this order.
+  // Returns the number of this tap's packets that were returned after one with a later time, because they arrived too
+  // late for the merge bound, or because one of several capture files is not in time order.
   virtual uint64_t late_packets(uint8_t /*tap*/) const { return 0; }
 
   // Returns true if retain() and release() work: any thread may then keep a packet's bytes beyond the next poll().
   virtual bool retains() const { return false; }
-  // Retains a packet's RawPacket::buffer; each of `times` must be matched by one release(). Only the polling thread may
+  // Retains a packet's RawPacket::buffer until it has been released this number of times. Only the polling thread may
   // call this function.
   virtual void retain(void* /*buffer*/, uint16_t /*times*/) {}
   // Releases buffers. May be called by any thread.

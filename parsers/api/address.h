@@ -32,7 +32,7 @@ class IpAddress {
     static constexpr uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     return std::memcmp(bytes_.data(), kMapped, 12) == 0;
   }
-  // Returns true if this is the IPv4 address `word`, in memory order.
+  // Returns true if this is the IPv4 address with the bytes that `word` has in memory.
   bool is_v4(uint32_t word) const {
     uint64_t halves[2];
     std::memcpy(halves, bytes_.data(), sizeof halves);

@@ -12,9 +12,9 @@
 
 namespace tapline {
 
-// Reads an argument's value: a decimal number in its unit, "true" or "false", or one of its choices. Returns nullopt,
-// and sets *error to the reason, if the text is not a value, is out of bounds, or is not a multiple of the step. A
-// string value refers to the argument's choices.
+// Reads an argument's value: a decimal number in the argument's unit, "true" or "false", or one of its choices. Returns
+// nullopt, and sets *error to the reason, if the text is not a value, is out of bounds, or is not a multiple of the
+// step. A string value refers to the argument's choices.
 std::optional<Value> read_argument(const Argument& argument, std::string_view text, std::string* error);
 
 // Returns the default of each argument, in schema order. REQUIRES: the schema is valid.

@@ -8,7 +8,7 @@
 namespace tapline {
 namespace {
 
-// SipHash's state; one compression round per word and three to finish.
+// SipHash-1-3: one compression round per word, and three rounds to finish.
 class SipHash13 {
  public:
   explicit SipHash13(HashKey key)
@@ -83,7 +83,7 @@ std::optional<HashKey> HashKey::parse(std::string_view hex) {
   return key;
 }
 
-// The last word contains the message's length, as SipHash's padding does, so IPv4 and IPv6 messages can't collide.
+// The last word contains the message's length, as SipHash's padding does, so IPv4 and IPv6 messages are never equal.
 uint64_t FlowHasher::hash(const FlowKey& key) const {
   SipHash13 state(key_);
   if (key.src_ip.is_v4() && key.dst_ip.is_v4()) {

@@ -36,7 +36,7 @@ class FlowHasher {
   HashKey key_;
 };
 
-// Returns the SipHash-1-3 of a string under the same key, unrelated to flow hashes.
+// Returns a SipHash-1-3 of the string that is unrelated to flow hashes with the same key.
 uint64_t keyed_hash(HashKey key, std::string_view text);
 
 // Returns the threshold for a sampling rate. A flow is kept if the sampling_position() of its hash is below the

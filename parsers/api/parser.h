@@ -32,11 +32,11 @@ struct Needs {
   bool datagrams = false;    // packets of all other protocols come with their flow, as a Connection
   bool streams = false;      // the parser is a StreamParser (implies connections)
   bool proxies = false;  // the parser also sees handshakes with SOCKS proxies; other parsers' streams begin after them
-  // on_interval() is called at the end of each interval of this length in packet time, at least kShortestIntervalNs; 0:
-  // never. This is the only need that set_arguments() may change.
+  // The length of intervals in packet time, after which on_interval() is called: at least kShortestIntervalNs, or 0 for
+  // none. This is the only need that set_arguments() may change.
   int64_t interval_ns = 0;
   // If false, the parser needs only some of an open connection's packets without SYN, FIN and RST: the first in each
-  // interval (or second, if there are no intervals), and a count of the others in Connection::more_packets and
+  // interval (in each second, if there are no intervals), and a count of the others in Connection::more_packets and
   // more_bytes. The engine then need not decode the others.
   bool every_packet = true;
   // If true, and several taps show a packet, process() receives each view, in time order, with Packet::tap. Views after
@@ -92,7 +92,7 @@ class Emitter {
  private:
   friend class Engine;
 
-  // Returns false if no query wants the tuple.
+  // Encodes the strings, and removes queries that do not want this parser. Returns false if none is left.
   bool prepare(TupleHeader* header, std::span<const Value>* values) {
     header->queries &= queries_;
     if (header->queries == 0) return false;
@@ -159,8 +159,8 @@ class Parser {
   virtual void on_queries_end(uint64_t /*queries*/, Emitter& /*out*/) {}
 
   // Sets the names of the monitor's taps, by Packet::tap; valid during the call. Called at most once, before the first
-  // packet. If it is not called, there is one tap without names. A tap without a switch may receive its names later,
-  // before its first packet, if it shows a queue; the names of such a tap stay valid for the parser's lifetime.
+  // packet. If it is not called, there is one tap without names. The entry of a tap without a switch may be filled in
+  // later, before the tap's first packet, if the tap shows a queue; such entries stay valid for the parser's lifetime.
   virtual void set_taps(std::span<const TapNames> /*taps*/) {}
 
   // Sets the source of the monitor's metrics, for the one parser that reports them. May be null.
@@ -188,7 +188,7 @@ class Parser {
     return *reinterpret_cast<State*>(base + state_offset_);
   }
 
-  // Declares that the payload shows that `side` is the client. Overrides only a guess by port.
+  // Declares that the payload shows that `side` is the client. Overrides only guesses by port and earlier claims.
   static void claim_client(Connection& connection, Side side) {
     if (connection.client_known_by < ClientKnownBy::kProtocol) return;
     connection.client_side = side;

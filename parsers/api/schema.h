@@ -34,8 +34,8 @@ inline Field optional(Field field) {
   return field;
 }
 
-// Returns the kind that the field declares. Plug-ins can't declare kinds, so the kinds of their fields follow from the
-// field names: url, statement or query, key or keys.
+// Returns the kind that the field declares. If it declares none, as in plug-ins, the kind of a string follows from the
+// field's name: url, statement or query, key or keys.
 TextKind text_kind_of(const Field& field);
 
 // An argument that a query passes to the parser: PARSE queue_flows(delay=500us). Each query has separate values.

@@ -38,7 +38,7 @@ size_t request_4(std::string_view bytes, Message* message) {
   return end != std::string_view::npos && end + 1 == bytes.size() ? bytes.size() : 0;
 }
 
-// Reads a request or its reply. Layout: 5, code, 0, kind of address, address, port.
+// Reads a request or its reply. Layout: 5, code, 0, address type, address, port.
 size_t request_5(std::string_view bytes, Message::Kind kind, uint8_t last_code, Message* message) {
   constexpr uint8_t kIpV4 = 1, kName = 3, kIpV6 = 4;
   constexpr size_t kAddressAt = 4;

@@ -1,4 +1,4 @@
-// The metadata that switches wrote into a packet: the stack of INT-MD (P4 INT 2.1 §5.8), as drawn in
+// The metadata that switches wrote into a packet: the INT-MD metadata stack (P4 INT 2.1 §5.8), as drawn in
 // docs/reference/in-band-telemetry.md.
 //
 // Times are nanoseconds. A value that a switch could not provide is all ones, as in the packet, truncated to the field.
@@ -43,7 +43,7 @@ inline uint32_t telemetry_wire_bytes(const Packet& packet) {
   return packet.telemetry_bytes == 0 ? 0 : kShimBytes + packet.telemetry_bytes;
 }
 
-// Returns false if the packet carries no telemetry, or contradictory telemetry.
+// Reads the packet's telemetry. Returns false if there is none, or if it is contradictory.
 bool read_telemetry(const Packet& packet, Telemetry* telemetry);
 
 }  // namespace tapline

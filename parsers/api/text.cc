@@ -13,8 +13,8 @@ constexpr std::string_view kDigits = "0123456789ABCDEF";
 struct Range {
   uint32_t first, last;
 };
-// Unicode's control characters, format characters and separators, which terminals and browsers apply without showing
-// them.
+// Unicode's control characters, format characters and separators, which are invisible but affect terminals and
+// browsers.
 constexpr std::array<Range, 10> kUnreadable = {{{0x00, 0x1f},
                                                 {0x7f, 0x9f},
                                                 {0x61c, 0x61c},        // Arabic letter mark
@@ -97,8 +97,8 @@ bool read_escape(std::string_view text, char* byte) {
   return true;
 }
 
-// Returns true if every % begins an escape that full() writes, and every escape encodes a % or a character that is
-// unreadable at its position.
+// Returns true if the text is coded (see text.h): it contains escapes, and encoding the decoded text gives this text
+// again.
 bool is_coded(std::string_view text, LineBreaks line_breaks) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -14,7 +14,7 @@ uint16_t load_16(const uint8_t* bytes) {
   std::memcpy(&value, bytes, 2);
   return value;
 }
-// Returns what load_16() reads for this number in network byte order.
+// Returns the value that load_16() reads if this number is stored in network byte order.
 constexpr uint16_t in_network_order(uint16_t value) {
   return std::endian::native == std::endian::big ? value : static_cast<uint16_t>(value << 8 | value >> 8);
 }

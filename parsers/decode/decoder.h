@@ -20,8 +20,8 @@ inline uint32_t extension_bytes(uint8_t number, const uint8_t* extension) {
 
 class Decoder {
  public:
-  // REQUIRES: *packet has the data, time_ns, captured_bytes, wire_bytes and tap of `raw`, and defaults in all other
-  // fields.
+  // REQUIRES: *packet has the fields that `raw` provides (for a datagram, also its VLAN tags and VNI), and defaults in
+  // all other fields.
   Decoder(const RawPacket& raw, Packet* packet) : raw_(raw), packet_(packet), end_(raw.captured_bytes) {}
 
   DecodeOutcome frame();     // starts at the link header

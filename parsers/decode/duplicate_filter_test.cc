@@ -118,8 +118,7 @@ TEST_F(DuplicateFilterTest, RepeatedPacketsTakeOneSlotEach) {
   EXPECT_TRUE(v4_is_copy(kV4, 9 * kMs));
 }
 
-// A sender sends equal packets, and each packet is delivered twice within a millisecond, in any order. The model
-// remembers all packets.
+// Equal packets arrive at random times, up to 2 ms out of order. The model remembers all packets.
 TEST_F(DuplicateFilterTest, AgreesWithAModelThatRemembersAllPackets) {
   std::mt19937 random(1618);
   std::map<std::pair<bool, uint8_t>, std::vector<int64_t>> kept;

@@ -216,7 +216,7 @@ bool FragmentTable::copy(uint32_t index, uint32_t begin, uint32_t end, const uin
   return cover(&place, begin, end);
 }
 
-// Merges [begin, end) with the pieces that it overlaps or touches.
+// Merges [begin, end) with the pieces that it overlaps or touches. Returns false if there are too many pieces.
 bool FragmentTable::cover(Place* place, uint32_t begin, uint32_t end) {
   Piece* const pieces = place->piece;
   uint32_t first = 0;
@@ -234,8 +234,8 @@ bool FragmentTable::cover(Place* place, uint32_t begin, uint32_t end) {
   return true;
 }
 
-// Keeps the header of the first fragment, without the fragment header. If there are several copies, the earliest is
-// kept.
+// Copies the headers of the first fragment, without the fragment header, unless an earlier copy has arrived. Returns
+// false if they exceed kHeaderRoom.
 bool FragmentTable::copy_header(uint32_t index, const Packet& fragment) {
   Place& place = places_[index];
   const bool is_v6 = fragment.ip_version == 6;
@@ -249,7 +249,7 @@ bool FragmentTable::copy_header(uint32_t index, const Packet& fragment) {
   return true;
 }
 
-// Rewrites the header as that of an unfragmented datagram.
+// Completes the datagram, and rewrites its header as that of an unfragmented one. Returns false if it is too long.
 bool FragmentTable::finish(uint32_t index, int64_t time_ns, Datagram* datagram) {
   Place& place = places_[index];
   const uint32_t bytes = place.header_bytes + place.end;

@@ -27,9 +27,9 @@ bool has_right_checksum(const uint8_t* ip, uint32_t header_bytes) {
 uint64_t Decoder::around() const { return ip_end_ != 0 ? ip_end_ : std::max(raw_.wire_bytes, raw_.captured_bytes); }
 
 // Returns true if a datagram claims to extend beyond its enclosing layer on the wire and its header checksum is wrong,
-// so its length field is corrupt. With a correct checksum, a mirror truncated the datagram or the driver delivers short
-// frames. The wire length is known even with a snap length. Trusting a corrupt length would turn the next 64 KiB of the
-// connection into a gap.
+// so its length field is corrupt. If the checksum is correct, a mirror has truncated the datagram, or the driver
+// delivers short frames. The wire length is known even with a snap length. Trusting a corrupt length would turn the
+// next 64 KiB of the connection into a gap.
 bool Decoder::has_wrong_length(uint32_t header_bytes, uint32_t ip_bytes) const {
   if (position_ + static_cast<uint64_t>(ip_bytes) <= around() || !has(header_bytes)) return false;
   return !has_right_checksum(at(position_), header_bytes);

@@ -154,7 +154,7 @@ DecodeOutcome Decoder::mpls() {
 
 // Decodes an Ethernet pseudowire. A packet does not show what its labels mean (RFC 4928), and a pseudowire may begin
 // with a control word (RFC 4448: 2 bytes of 0 and a sequence number) or with a destination address, which can have any
-// bits. Decodes with a control word if the EtherType and the IP version then fit, and otherwise without one.
+// bits. Assumes a control word if a plausible Ethernet header follows it, and otherwise none.
 DecodeOutcome Decoder::pseudowire() {
   if (too_deep()) return DecodeOutcome::kTooManyHeaders;
   if (!has(2)) return missing(2);
@@ -164,7 +164,7 @@ DecodeOutcome Decoder::pseudowire() {
   return inner_ethernet();
 }
 
-// Layout (RFC 8300): total length in 4-byte words, and the next protocol.
+// The header (RFC 8300) contains its total length in 4-byte words, and the next protocol.
 DecodeOutcome Decoder::nsh() {
   if (too_deep()) return DecodeOutcome::kTooManyHeaders;
   if (!has(8)) return missing(8);

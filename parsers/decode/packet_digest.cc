@@ -41,7 +41,8 @@ class Digest {
   uint64_t secret_;
 };
 
-// Returns the fields of the IP header that no hop changes: identification and offset, or the flow label.
+// Returns the fields of the IP header that no hop changes: identification and fragment offset (IPv4), or the flow label
+// (IPv6).
 uint64_t constant_ip_fields(const Packet& packet) {
   const uint8_t* ip = packet.data + packet.ip_offset;
   return packet.ip_version == 4 ? big_endian_32(ip + 4) & 0xffff3fff : big_endian_32(ip) & 0x000fffff;
@@ -71,8 +72,8 @@ uint64_t digest_of(const Packet& packet, HashKey key) {
     digest.add(transport, 16);  // up to the checksum
     digest.add(transport + 18, header_bytes - 18);
   } else {
-    // UDP up to the checksum, which some senders leave to the network interface. Switches do not change the one of
-    // SCTP.
+    // Covers UDP only up to the checksum, which some senders leave to the network interface. Switches do not change
+    // SCTP's checksum.
     digest.add(transport, packet.is_udp() ? 6 : header_bytes);
   }
   digest.add(packet.data + packet.payload_offset, common_bytes(packet));

@@ -75,7 +75,7 @@ bool read_telemetry(const Packet& packet, Telemetry* telemetry) {
   telemetry->has_departure_time = (instructions & kEgressTime) != 0;
   const bool both_times = (instructions & kIngressTime) != 0 && (instructions & kEgressTime) != 0;
   telemetry->has_latency = (instructions & kLatency) != 0 || both_times;
-  // The last switch's metadata are first.
+  // The metadata stack begins with the last switch.
   const uint8_t* first = header + packet.telemetry_bytes - hop_bytes;
   for (uint32_t i = 0; i < std::min(telemetry->hops, Telemetry::kMaxHops); ++i)
     telemetry->path[i] = read_hop(instructions, first - i * hop_bytes);

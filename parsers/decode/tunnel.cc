@@ -36,7 +36,7 @@ bool may_carry_packet(const Packet& packet) {
   }
 }
 
-// Continues inside the tunnel. If the content is not IP, the packet keeps its outer headers and is part of a GRE or UDP
+// Continues inside the tunnel. If the content is not IP, the packet keeps its outer headers and belongs to the outer
 // flow. The same applies to malformed content if only a port suggested a tunnel.
 DecodeOutcome Decoder::through(Evidence because, uint32_t header_bytes, Step inside) {
   payload(position_ + header_bytes, ip_end_);
@@ -188,8 +188,8 @@ DecodeOutcome Decoder::vxlan_gpe() {
   return gpe_next(next);
 }
 
-// Continues with this next protocol. P4 INT 2.1 §5.7.3 proposes 0x80 for telemetry, whose shim names the protocol after
-// it.
+// Continues with the protocol `next`. P4 INT 2.1 §5.7.3 proposes 0x80 for telemetry, whose shim names the protocol
+// after it.
 DecodeOutcome Decoder::gpe_next(uint8_t next) {
   constexpr uint8_t kTelemetry = 0x80;
   while (next == kTelemetry) {

@@ -106,7 +106,8 @@ class DnsQuery final : public TransactionParser<Exchange> {
     exchange.place = 0;
   }
 
-  // Accepts a question on another port only if it has one question and no other record but OPT.
+  // Returns true if a packet on another port may be a plain question, judging by its size, flags and number of
+  // questions.
   static bool is_likely_query(const Packet& packet) {
     const std::span<const uint8_t> bytes = packet.payload();
     if (bytes.size() < 17 || bytes.size() > 512 || bytes[4] != 0 || bytes[5] != 1 || (bytes[2] & 0xfe) != 0)

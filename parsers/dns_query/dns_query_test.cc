@@ -219,7 +219,7 @@ TEST(DnsQuery, ForwardPointersAreFollowedAndReported) {
       seen({down(kHeader + record_at + kEnds + record(name("www.example.test"), kA, 300, "\x0a\x01\x02\x03"), kStart)},
            {"qname", "qtype", "answers", "malformed"}),
       Lines{"www.example.test A 10.1.2.3 forward-pointer"});
-  // An answer's name points forward in the same way, to a later record.
+  // The answer's owner points forward, too, into the data of the same record.
   const std::string answers = record(pointer(12 + 18 + 4 + 2 + 10), kCname, 9, name("web.test"));
   EXPECT_EQ(
       seen({down(kHeader + name("www.example.test") + kEnds + answers, kStart)}, {"qname", "answers", "malformed"}),
@@ -257,7 +257,7 @@ TEST(DnsQuery, EveryOpcodeIsASeparateTransaction) {
     expected.push_back(opcodes[opcode] + " NOERROR ");
   }
   EXPECT_EQ(seen(frames, {"opcode", "rcode", "partial"}), expected);
-  // These messages are headers alone.
+  // These messages consist of a header alone.
   const auto header = [](uint16_t flags) { return number(7, 2) + number(flags, 2) + number(0, 8); };
   EXPECT_EQ(seen({up(header(2 << 11), kStart), down(header(0x8000 | 2 << 11 | 4), kStart + 1)},
                  {"opcode", "rcode", "partial"}),

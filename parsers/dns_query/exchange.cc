@@ -9,7 +9,7 @@ namespace tapline::dns {
 namespace {
 
 constexpr size_t kLengthBytes = 2;
-// A question has at most a name, type and class, and an OPT record with a few options.
+// The maximum length of a plain question: a name, type and class, and an OPT record with a few options.
 constexpr size_t kMaxStrictBytes = 512;
 constexpr uint64_t kMaxSeekBytes = 1 << 20;
 constexpr int64_t kCheckNs = kNsPerSecond;
@@ -18,7 +18,7 @@ std::span<const uint8_t> bytes_of(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// Checks a header before the rest of the message arrives.
+// Checks the length and header of a message before the rest arrives. If `strict` is true, accepts only plain questions.
 bool may_be_message(std::string_view bytes, bool strict) {
   const uint8_t* header = bytes_of(bytes).data() + kLengthBytes;
   const size_t length = big_endian_16(header - kLengthBytes);
@@ -44,7 +44,8 @@ struct Exchange::Units {
         !may_be_message(bytes, exchange.strict_ && !exchange.recognised_)) {
       return false;
     }
-    // A header alone is weak evidence, so the message must fill the segment or be followed by another message.
+    // A header alone is weak evidence, so `bytes` must contain the whole message, and all of its records must be
+    // readable.
     const size_t length = kLengthBytes + big_endian_16(bytes_of(bytes).data());
     if (bytes.size() < length) return false;
     Message message;

@@ -56,11 +56,11 @@ class Exchange {
   using Request = dns::Request;
   using Response = dns::Response;
   using Sink = TransactionSink<Request, Response>;
-  // A client that has waited for this time has switched to another server.
+  // A client that has waited this long has switched to another server.
   static constexpr int64_t kIdTimeoutNs = 30'000'000'000;
   // Three tries of five seconds, the default timeout of resolvers (resolv.conf).
   static constexpr int64_t kSilenceTimeoutNs = 15'000'000'000;
-  // The maximum time by which a mirror may deliver a question late.
+  // The maximum time by which a mirror may deliver a question after its answer.
   static constexpr int64_t kLateNs = 50'000'000;
   static constexpr size_t kMaxHeld = 32;
 
@@ -69,7 +69,7 @@ class Exchange {
   void start_in_middle(Side side) { readers_[side].start_in_middle(); }
   ExchangeVerdict data(Side side, std::span<const uint8_t> bytes, const Segment& segment, Sink& sink);
   ExchangeVerdict gap(Side side, uint64_t bytes, const Segment& segment, Sink& sink);
-  // Handles a message that fills a datagram. Ignores anything that is not a message.
+  // Handles a message that fills a datagram. `bytes` is its length, including bytes that were not captured.
   void datagram(Side side, const Message& message, uint32_t bytes, int64_t time_ns, Sink& sink);
   // Settles the answers that arrived before this time, which have waited long enough for their questions.
   void settle_responses(int64_t time_ns, Sink& sink) { pairing_.settle_responses(time_ns, kMaxHeld, sink); }

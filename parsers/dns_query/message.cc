@@ -51,9 +51,9 @@ class Hash {
   uint64_t value_ = 0xcbf29ce484222325;
 };
 
-// Reads a name at *offset, moves *offset past it, and appends the name to `text` (null: skips it). A name has at most
-// 255 bytes, and the pointers followed are bounded by the number of labels, so this ends after a few steps. Returns
-// false if there is no valid name.
+// Reads a name at *offset, moves *offset past it, and appends the name to `text` (null: skips it). Reads at most 255
+// bytes and follows at most kMaxPointers pointers, so it always ends. Returns false if there is no valid name, or if
+// `text` has no room for it.
 template <size_t kMaxBytes>
 bool read_name(Bytes message, size_t* offset, Text<kMaxBytes>* text, Hash* hash, Flaw* flaw) {
   size_t position = *offset, part = *offset, name_bytes = 0, labels = 0, pointers = 0;
@@ -190,7 +190,8 @@ void read_records(Bytes bytes, size_t offset, Message* message) {
   message->whole = offset == bytes.size();
 }
 
-// Returns false if the question is cut short. After an unreadable name the end of the question is unknown.
+// Returns false if the question ends before its class. If its name is unreadable, returns true without a type, since
+// the name's end is unknown.
 bool read_question(Bytes bytes, size_t* offset, Message* message) {
   Hash hash;
   message->has_question_name = read_name(bytes, offset, &message->name, &hash, &message->flaw);
@@ -256,7 +257,7 @@ bool read(Bytes bytes, size_t message_bytes, Message* message) {
   if (!is_plausible(bytes, message_bytes, *message)) return false;
   size_t offset = kHeaderBytes;
   if (message->questions > 0 && !read_question(bytes, &offset, message)) return false;
-  // Bytes that were not captured do not make the message invalid.
+  // If bytes were not captured, the name may only be incomplete, so it is not reported as invalid.
   if (!message->has_question_name) return bytes.size() == message_bytes || message->flaw == Flaw::kPointerLoop;
   if (message->questions > 1 &&
       !skip_questions(bytes, static_cast<uint16_t>(message->questions - 1), &offset, &message->flaw)) {
@@ -270,7 +271,7 @@ bool is_plain_question(Bytes bytes, const Message& message) {
   const uint16_t flags = big_endian_16(bytes.data() + 2);
   const bool is_question = message.answers == 0 && big_endian_16(bytes.data() + 8) == 0;
   const bool known_class = message.question_class == kInternet || message.question_class == kAnyClass;
-  // Clients set recursion desired, authentic data and checking disabled.
+  // Clients may set recursion desired, authentic data and checking disabled.
   return !message.is_response && (flags & ~0x0130) == 0 && message.questions == 1 && is_question && message.whole &&
          known_class && message.type != 0;
 }

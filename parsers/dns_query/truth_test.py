@@ -82,7 +82,7 @@ def code_number(name):
 
 
 def seen(tuples):
-    """Removes the characters that tshark does not escape."""
+    """Returns the tuples in the form of expected(), without the characters that tshark does not escape."""
     plain = lambda name: re.sub(r"\\\d{3}", "", name).replace("\\.", ".").replace("\\\\", "\\")
     return [(f"{t['src_ip']}:{t['src_port']}", f"{t['dst_ip']}:{t['dst_port']}", plain(t["qname"]), t["qtype"], code_number(t["rcode"]),
              t["answer_time_ns"]) for t in tuples if is_compared({str(t["src_port"]), str(t["dst_port"])})]

@@ -41,8 +41,8 @@ class ConnectionTable {
   Connection* find(const Packet& packet, uint64_t hash, Side* side) const;
   Connection* find(const PlainSegment& segment, uint64_t hash, Side* side) const;
 
-  // Does the first half of find()'s work, so that the loads of one burst overlap; is_same() does the second. Prefetches
-  // and returns the entry of the first bucket. Returns null if the tag differs; another bucket may still match.
+  // Returns the entry that find() probably returns, and prefetches it, so that the loads of one burst overlap. Returns
+  // null if the tag of the first bucket differs; another bucket may still match.
   Connection* probable(uint64_t hash) const {
     const Bucket bucket = *bucket_at(hash);
     if (bucket.tag != tag_of(hash) || bucket.index == 0) return nullptr;
@@ -73,7 +73,7 @@ class ConnectionTable {
   void schedule(Connection& connection, int64_t deadline_ns);
 
   // Calls expire(connection), which must erase the connection, for each one whose deadline_of(connection) is at or
-  // before now_ns.
+  // before now_ns. A deadline within the current second may be handled only after that second.
   template <typename DeadlineOf, typename Expire>
   void expire_until(int64_t now_ns, DeadlineOf deadline_of, Expire expire) {
     const int64_t now_s = now_ns / kSlotNs;

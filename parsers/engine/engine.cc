@@ -8,8 +8,7 @@
 namespace tapline {
 namespace {
 
-// Returns the end of the interval of this length that contains the time. Saturates at both ends, since captures may
-// contain any time.
+// Returns the end of the interval of this length that contains the time, or INT64_MAX if it is beyond that.
 int64_t interval_end(int64_t time_ns, int64_t interval_ns) {
   int64_t start = time_ns / interval_ns * interval_ns;
   if (start > time_ns) return start;

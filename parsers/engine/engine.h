@@ -96,7 +96,7 @@ class Engine {
     uint32_t packets = 0;  // number of packets absorbed
     uint64_t bytes = 0;    // bytes of these packets on the wire
     int64_t latest_ns = INT64_MIN;
-    // The absorbed packets, by the set of queries that want them; valid until the next call.
+    // Counts consecutive absorbed packets that the same queries want. Valid until the next call.
     struct Share {
       uint64_t queries;
       uint64_t packets;
@@ -109,33 +109,34 @@ class Engine {
   // connections rather than at payload. Absorbed packets need no decoding, matching or parsing.
   //
   // Packets at `end_ns` or later are not absorbed. After the call, pass the packets in `left` to process() in order,
-  // and then, if there were any, call advance(latest_ns) before examining the rest of the burst. This keeps the order
-  // of each connection's packets, and of packet times. Examines nothing if some parser needs every packet. REQUIRES:
-  // the `unconditional` queries want every packet of the burst; each of the `endpoints` queries wants all packets of a
-  // connection or none, and process() or absorb() has received those packets since the query was added; no other query
-  // wants any packet of the burst.
+  // and then, if packets were absorbed, call advance(latest_ns) before examining the rest of the burst. This keeps the
+  // order of each connection's packets, and of packet times. Examines nothing if some parser needs every packet.
+  // REQUIRES: the `unconditional` queries want every packet of the burst; each of the `endpoints` queries wants all
+  // packets of a connection or none, and process() or absorb() has received those packets since the query was added; no
+  // other query wants any packet of the burst.
   AbsorbResult absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints, int64_t end_ns);
 
   // Advances packet time to at least now_ns without a packet, on idle interfaces. Never pass wall-clock time with
   // capture files.
   void advance(int64_t now_ns);
 
-  // Ends these queries (LIMIT, stop): emits tuples that are pending for them alone, then removes them. Their bits may
-  // be reused.
+  // Ends these queries (LIMIT, stop): emits their pending tuples, without affecting other queries, then removes them.
+  // Their bits may be reused.
   void end_queries(uint64_t queries);
 
   // Ends queries in steps, for lanes that can't pause while a million connections are visited: begin_end() sets the
-  // time of the end, and continue_end() visits up to this many more table entries and returns true once done. Tuples of
-  // the ending queries keep the time of begin_end(); other queries continue. REQUIRES: no later packet belongs to these
-  // queries; begin_end() is called again only after the first end is complete, or at the same packet time.
+  // time of the end, and continue_end() visits up to `connections` more table entries and returns true once done.
+  // Tuples of the ending queries keep the time of begin_end(); other queries continue. REQUIRES: no later packet
+  // belongs to these queries; begin_end() is called again only after the first end is complete, or at the same packet
+  // time.
   void begin_end(uint64_t queries);
   bool continue_end(uint32_t connections);
 
   // Ends the capture: ends all queries, and clears the table. The engine may then be reused.
   void end();
 
-  // Returns the running maximum of packet time: no later tuple has a smaller time_ns. INT64_MIN before the first
-  // packet.
+  // Returns the running maximum of packet time: no later tuple has a smaller time_ns, except for queries that are
+  // ending. INT64_MIN before the first packet.
   int64_t now_ns() const;
   EngineStats stats() const;
   // Returns the statistics in the order of the parsers.
