@@ -56,7 +56,7 @@ class LogTail {
   std::string last_;
 };
 
-// Tests by allocating them, since pages that /proc/meminfo shows as free may be reserved or unavailable to this
+// Tries to allocate the pages, since pages that /proc/meminfo shows as free may be reserved or unavailable to this
 // process.
 bool hugepages_are_free(uint32_t memory_mib) {
   size_t bytes = size_t{memory_mib} << 20;

@@ -42,13 +42,13 @@ constexpr int kMaxClients = 32;
 constexpr uint32_t kMaxRequestBytes = 8192;
 // The time limit for a client's handshake, request and response together.
 constexpr std::chrono::seconds kTimeout(5);
-// The pause after accepting a client has failed, such as for lack of descriptors.
+// The pause after a failed accept(), for example for lack of descriptors.
 constexpr std::chrono::milliseconds kPause(100);
 
 using Request = http::request<http::empty_body>;
 
-// Formats a response without Beast's serializer which, instantiated for two stream types, takes longer to compile than
-// the rest of the monitor's largest file.
+// Formats a response without Beast's serializer, which would be instantiated for two stream types and take longer to
+// compile than the rest of the monitor's largest file.
 std::string response(http::status status, const std::string& headers, const std::string& body) {
   return "HTTP/1.1 " + std::to_string(static_cast<unsigned>(status)) + " " +
          std::string(http::obsolete_reason(status)) + "\r\n" + headers +

@@ -60,7 +60,7 @@ class PacketSource {
 
   // Returns true if retain() and release() work: any thread may then keep a packet's bytes beyond the next poll().
   virtual bool retains() const { return false; }
-  // Retains a packet's RawPacket::buffer until it has been released this number of times. Only the polling thread may
+  // Retains a packet's RawPacket::buffer until release() has received it `times` times. Only the polling thread may
   // call this function.
   virtual void retain(void* /*buffer*/, uint16_t /*times*/) {}
   // Releases buffers. May be called by any thread.
