@@ -143,6 +143,11 @@ final class FlowPairing {
     byte[][] parts = keyParts(rows, row, false);
     PairedValue duration = PairedValue.of(timeNs - flow.startNs);
     if (spec.key().isJoin()) {
+      // Flows are evicted while the watermark does not advance, so there may be more values.
+      if (waiting.size() >= maxFlows) {
+        accounts.drop("flow_state_full", 1);
+        return;
+      }
       Exemplar exemplar = rows.exemplar(row).startingAt(flow.startNs);
       waiting.add(new Waiting(rows.timeNs(row), id, parts, duration, flow.rate, exemplar));
     } else {
