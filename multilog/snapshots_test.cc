@@ -69,7 +69,7 @@ class Nodes {
     return tails;
   }
 
-  // Reads the tails one after another.
+  // Reads the tails one after another, without freezing the logs.
   std::vector<std::vector<uint64_t>> naive(std::mt19937* random) {
     std::vector<std::vector<uint64_t>> tails(kLogs);
     for (uint32_t i = 0; i < kLogs; ++i) {
@@ -80,7 +80,7 @@ class Nodes {
     return tails;
   }
 
-  // Returns true if the tails contain a prefix of each chain. Does not repeat checks of marks that were found correct.
+  // Returns true if the tails contain a prefix of each chain, no shorter than in earlier calls.
   bool is_atomic(const std::vector<std::vector<uint64_t>>& tails) {
     for (uint32_t chain = 0; chain < kChains; ++chain) {
       uint64_t marks = 0;
@@ -154,7 +154,7 @@ TEST(Snapshots, ReadingTailsOneAfterTheOtherIsNotAtomic) {
   EXPECT_GT(wrong, 0u);
 }
 
-// A coordinator whose freeze has expired must learn this when it ends the freeze, since rows may have become visible in
+// When a coordinator ends its freeze, it must be told if the freeze has expired, since rows may have become visible in
 // the meantime.
 TEST(Snapshots, AnExpiredFreezeWasNotKept) {
   Options options(*Schema::make({{.name = "time", .type = FieldType::kTime}}));
@@ -176,8 +176,7 @@ TEST(Snapshots, AnExpiredFreezeWasNotKept) {
   EXPECT_FALSE(*log->unfreeze(kept_token.id));
   EXPECT_EQ(visible(), 2u);
 
-  // The end of the first freeze is detected by unfreeze(), that of the second by a reader, and that of the third by
-  // another freeze().
+  // The first expiry is detected by unfreeze(), the second by a reader, and the third by another freeze().
   const FreezeToken unnoticed = *log->freeze(1);
   wait();
   EXPECT_FALSE(*log->unfreeze(unnoticed.id));

@@ -1,5 +1,5 @@
-// Compares fields wider than 8 bytes (IPv6 addresses that are indexed, grouped and counted) with a plain scan of every
-// row.
+// Tests indexes, groups and distinct counts of fields wider than 8 bytes, such as IPv6 addresses, against plain code
+// that examines every row.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ struct Row {
   uint16_t bytes = 0;
 };
 
-// Makes addresses in a few networks that differ in either half, with a few hosts each.
+// Returns the address of one of 40 hosts in one of a few networks, which differ in either half of the address.
 Address make_address(std::mt19937& random) {
   Address address("\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\0", 16);
   address[5] = static_cast<char>(random() % 3);
@@ -214,7 +214,7 @@ TEST_F(Wide, GroupsAndDistinct) {
   ASSERT_TRUE(log_->add_aggregate({.name = "sources", .function = {.function = "DISTINCT", .field = "src"}}).ok());
   ASSERT_TRUE(log_->add_aggregate({.name = "with", .function = {.function = "COUNT", .field = "dst"}}).ok());
   EXPECT_FALSE(log_->add_aggregate({.name = "no", .function = {.function = "SUM", .field = "src"}}).ok());
-  // The number of pairs is below max_groups.
+  // Appends the same rows repeatedly, so that the number of pairs stays below max_groups.
   for (int i = 0; i < 4; ++i) {
     random_.seed(7);
     append(900);

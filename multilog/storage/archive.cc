@@ -104,7 +104,7 @@ class ArchivedRows final : public Segment::RowSource {
   const std::shared_ptr<std::atomic<uint64_t>> unreadable_;
 };
 
-// A segment that keeps its file mapped as long as its postings may be read.
+// A segment that keeps its file mapped, since its postings point into the mapping.
 class ArchivedSegment final : public Segment {
  public:
   ArchivedSegment(std::shared_ptr<const MappedFile> file, const Header& header)
@@ -114,7 +114,7 @@ class ArchivedSegment final : public Segment {
   const std::shared_ptr<const MappedFile> file_;
 };
 
-// Sets postings that point into the file. Returns false if the index is damaged.
+// Makes `postings` point into the file. Returns false if the index is damaged.
 bool load_index(std::span<const uint8_t> file, const IndexEntry& entry, Postings* postings) {
   const bool known_width = entry.key_bytes == 1 || entry.key_bytes == 2 || entry.key_bytes == 4 || entry.key_bytes == 8;
   if (!known_width || entry.end > file.size() || entry.keys_at > entry.starts_at ||

@@ -1,11 +1,12 @@
-// An archived segment is one file, compressed by zones of 1024 rows, so that a query fetches only the zones that it
-// needs. The postings of its indexes can be used directly from the mapping.
+// An archived segment is one file, compressed in zones of 1024 rows, so that a query decompresses only the zones that
+// it needs. The postings of its indexes are used directly from the mapping.
 //
-//   | header | zone 0 … n-1 | index 0 … m-1 | crc of all this | compressed zones… | keys, starts, offsets per index… |
+//   | header | zone table | index table | compressed zones… | keys, starts, offsets per index… |
 //
-// A zone's rows are transposed to byte planes (all first bytes, all second bytes, …), then compressed with zstd. Each
-// part has a separate CRC-32C, so damage to a zone makes only that zone's rows unreadable.
-// docs/reference/multilog-files.md describes the bytes.
+// A zone's rows are transposed to byte planes (all first bytes, all second bytes, …), then compressed with zstd. The
+// header with the tables, each zone and each index have separate CRC-32Cs, so a damaged index is only omitted, and a
+// damaged zone makes the segment unreadable only to queries that need this zone. docs/reference/multilog.md describes
+// the bytes.
 #pragma once
 
 #include <atomic>
@@ -20,8 +21,8 @@
 
 namespace tapline::multilog {
 
-// The most recently used decompressed rows of archived segments, up to a limit that does not count rows held by
-// readers.
+// An LRU cache of decompressed rows of archived segments. The limit does not include evicted rows that readers still
+// hold, and the entry used last stays even if it exceeds the limit. Thread-safe.
 class ArchiveCache {
  public:
   explicit ArchiveCache(size_t bytes) : limit_(bytes) {}
@@ -31,7 +32,7 @@ class ArchiveCache {
     size_t bytes = 0;
     uint64_t zones = 0;  // bits of the zones present
   };
-  // Returns an owner's entry, which is created if necessary.
+  // Returns the owner's entry; creates one of `bytes` if there is none.
   std::shared_ptr<Entry> get(const void* owner, size_t bytes);
   void drop(const void* owner);
 
@@ -47,7 +48,7 @@ class ArchiveCache {
   size_t bytes_ = 0;
 };
 
-// Encodes the file. `indexes` are the indexes to store, by the names of their fields.
+// Returns the contents of a complete segment's file. `indexes` are the indexes to store, with their fields' names.
 std::vector<uint8_t> encode_archive(const Segment& segment, uint32_t schema_crc, int compression_level,
                                     const std::vector<std::pair<std::string, const Postings*>>& indexes);
 
@@ -55,8 +56,8 @@ struct LoadedArchive {
   std::unique_ptr<Segment> segment;
   std::vector<std::pair<std::string, Postings>> indexes;
 };
-// Creates a segment that reads its rows from the file. Returns kCorrupt if the header is damaged. `unreadable`, shared
-// with the storage, counts zones that later turn out to be corrupt.
+// Creates a segment that reads its rows from the file, with all indexes that are intact. Returns kCorrupt if the header
+// is damaged or describes another schema. `unreadable` counts later reads that fail because a zone is corrupt.
 Result<LoadedArchive> load_archive(std::shared_ptr<const MappedFile> file, const std::string& path, uint32_t schema_crc,
                                    uint32_t row_bytes, std::shared_ptr<ArchiveCache> cache,
                                    std::shared_ptr<std::atomic<uint64_t>> unreadable);

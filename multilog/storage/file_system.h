@@ -1,5 +1,5 @@
-// The file system operations that storage needs. They are few, so a test can simulate a disk that fills up, fails or
-// loses unsynced data (testing/forgetful_file_system.h).
+// The file system operations that storage needs, as an interface, so that tests can simulate a disk that fills up,
+// fails or loses unsynced data (testing/forgetful_file_system.h).
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace tapline::multilog {
 
-// A file that is written from front to back.
+// A file that is written sequentially.
 class File {
  public:
   virtual ~File() = default;
@@ -22,7 +22,7 @@ class File {
   virtual Status sync() = 0;
 };
 
-// A whole file, mapped into memory; valid as long as the object lives, even if the file is removed.
+// A whole file, mapped into memory. The mapping is valid as long as the object lives, even if the file is removed.
 class MappedFile {
  public:
   virtual ~MappedFile() = default;
@@ -46,7 +46,7 @@ class FileSystem {
 
 FileSystem* posix_file_system();
 
-// Creates a file with these bytes atomically: writes it under another name, syncs it and renames it.
+// Creates or replaces a file atomically and durably: writes it under another name, syncs it and renames it.
 Status write_all(FileSystem* files, const std::string& directory, const std::string& name,
                  std::span<const uint8_t> bytes);
 

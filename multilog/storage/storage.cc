@@ -193,7 +193,6 @@ void Storage::set_indexes(LoadedArchive* loaded_archive, const std::vector<Index
   }
 }
 
-// Removes segments, oldest first, as long as they are too old or `bytes_over` bytes have not been freed yet.
 Result<uint64_t> Storage::retain(WriterLog* log, uint64_t newest_time, uint64_t bytes_over) {
   PerWriter& own_writer = writers_[log->number()];
   uint64_t removed = 0, freed = 0;
@@ -228,7 +227,7 @@ void Storage::load(const Loader& loader, RecoveryReport* report) {
     if (!parse_name(name, &writer, &segment, &suffix)) continue;
     if (suffix == "seg") writers[writer].first.push_back(segment);
     if (suffix == "wal") writers[writer].second.push_back(segment);
-    // No rows in a file that was not renamed into place were guaranteed to be durable.
+    // Rows are reported as durable only after their file has been renamed into place.
     if (suffix == "seg.new" || suffix == "wal.new") (void)files_->remove(path(name)).ok();
     if (suffix == "seg" || suffix == "wal") last = std::max(last, writer + 1);
   }
@@ -253,7 +252,7 @@ void Storage::load_writer(uint32_t writer, const std::vector<uint64_t>& archives
   for (; next < archived_end; ++next) {
     const uint64_t first = next * segment_rows_;
     if (std::binary_search(archives.begin(), archives.end(), next) && load_segment(log, next, loader, report)) continue;
-    // A journal may still exist after its segment was archived.
+    // The segment's journal still exists if the process died before it could remove it.
     if (std::binary_search(journals.begin(), journals.end(), next)) {
       const uint64_t rows = load_journal(log, next, first, loader, report);
       report->lost_rows += segment_rows_ - rows;

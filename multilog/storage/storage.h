@@ -1,17 +1,19 @@
-// The disk side of a MultiLog: writes and loads a journal of rows, for durability, and archived segments, for space.
+// The disk side of a MultiLog: writes and loads a journal of rows, for durability, and archived segments, to free
+// memory.
 //
-//   schema, catalogue    the layout of rows; the definitions (text)
-//   w3-00000012.wal      rows of segment 12 of writer 3, in frames: | magic | crc | first position | rows | bytes… |
-//   w3-00000011.seg      an archived segment (storage/archive.h); its journal is gone
+//   schema             the layout of rows and the number of rows per segment (text)
+//   catalogue          the definitions of filters, indexes, aggregates and triggers (text)
+//   w3-00000012.wal    writer 3, segment 12, in frames: | magic | crc | first position | rows | row bytes | rows… |
+//   w3-00000011.seg    an archived segment (storage/archive.h); its journal has been removed
 //
-// After SIGKILL or a power cut, the rows are a prefix of each writer's rows, in order. In addition, each mode
-// guarantees:
+// After SIGKILL or a power cut, loading restores a prefix of each writer's rows. Each mode guarantees that the prefix
+// includes:
 //   memory         only archived segments
 //   interval       every row published at least `interval_ns` (plus one sync) earlier
 //   group commit   every row for which commit() returned ok; commits that wait at the same time share a sync
 // A journal is written under another name, synced, and only then renamed into place, so a valid copy of the guaranteed
-// rows exists at all times. After a failed sync, the file is abandoned and rewritten from memory. The functions must be
-// called by one thread at a time (MultiLog's maintenance lock).
+// rows exists at all times. After a failed sync, the file is abandoned and rewritten from memory. Except for durable()
+// and unreadable_zones(), functions must be called by one thread at a time (MultiLog's maintenance lock).
 #pragma once
 
 #include <array>
@@ -48,9 +50,9 @@ struct StorageOptions {
 struct RecoveryReport {
   uint64_t rows = 0, segments = 0;
   uint64_t journal_rows = 0;
-  // The number of rows lost to damage, as shown by gaps between positions.
+  // The number of rows lost to damage, except after the last archived segment, since that number is unknown.
   uint64_t lost_rows = 0;
-  // One entry for each file or definition that could not be used; all others were loaded.
+  // One entry for each file or definition that could not be used, or only in part.
   std::vector<Status> problems;
 };
 
@@ -58,14 +60,14 @@ class Storage {
  public:
   Storage(const StorageOptions& options, const Schema& schema, uint32_t segment_rows);
 
-  // Creates the directory, and checks that existing files have this schema.
+  // Creates the directory if necessary. Returns kInvalid if it contains files with another schema.
   Status open();
   Result<std::string> read_catalogue();
   Status write_catalogue(const std::string& text);
 
   struct Loader {
     std::function<WriterLog*(uint32_t writer, uint64_t first)> add_log;
-    // Passes the journal's rows through the writer's whole pipeline, so that filters and aggregates include them.
+    // Appends the journal's rows through the writer's whole pipeline, so that filters and aggregates include them.
     std::function<Status(WriterLog* log, const uint8_t* rows, uint64_t count)> append;
     std::function<std::vector<Index>()> indexes;
   };
@@ -73,9 +75,10 @@ class Storage {
 
   // Makes published rows durable. An error affects no row that is already durable, and the next call retries.
   Status flush(const WriterLog& log);
-  // Writes a complete segment's archive. Later readers use the archive, and the segment's memory is freed.
+  // Archives a complete segment: later readers use the archive, and the segment's memory is freed.
   Status archive(WriterLog* log, Segment* segment, const std::vector<Index>& indexes);
-  // Removes segments beyond the retention limits. Returns the number of rows removed.
+  // Removes a writer's archived segments, oldest first, until the next one is not too old and `total_bytes_over` bytes
+  // have been freed. Returns the number of rows removed.
   Result<uint64_t> retain(WriterLog* log, uint64_t newest_time, uint64_t total_bytes_over);
   uint64_t archived_bytes() const { return archived_bytes_; }
 
@@ -102,7 +105,7 @@ class Storage {
   void load_writer(uint32_t writer, const std::vector<uint64_t>& archives, const std::vector<uint64_t>& journals,
                    const Loader& loader, RecoveryReport* report);
   bool load_segment(WriterLog* log, uint64_t segment, const Loader& loader, RecoveryReport* report);
-  // Loads rows from a segment's journal, continuing at `position`.
+  // Loads a segment's journal, which must begin at `position`, up to the first invalid frame. Returns its row count.
   uint64_t load_journal(WriterLog* log, uint64_t segment, uint64_t position, const Loader& loader,
                         RecoveryReport* report);
   static void set_indexes(LoadedArchive* loaded_archive, const std::vector<Index>& indexes);

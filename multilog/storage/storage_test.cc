@@ -1,5 +1,5 @@
-// Tests durability on a disk that loses unsynced data (power cuts), fills up and fails; archived segments, damage and
-// retention.
+// Tests durability on a disk that loses unsynced data (power cuts), fills up or fails. Also tests archived segments,
+// damage and retention.
 #include "multilog/storage/storage.h"
 
 #include <gtest/gtest.h>
@@ -43,8 +43,8 @@ class StorageTest : public testing::Test {
     ASSERT_TRUE(log->maintain().ok());
     ASSERT_EQ(writer->append(bytes_of(rows.data() + accepted), count - accepted).accepted, count - accepted);
   }
-  // Expects the rows of all writers to be exactly those appended, in order, starting with the first one kept. Returns
-  // the number of unreadable rows.
+  // Expects all readable rows of all writers to be as they were appended, and in order. Returns the number of
+  // unreadable segments.
   static uint64_t check_rows(const MultiLog& log) {
     auto cursor = log.query({});
     std::map<uint32_t, uint64_t> next;
@@ -101,7 +101,7 @@ TEST_P(PowerCuts, LoseNoCommittedRow) {
       committed[writer->number()] = writer->tail();
     }
     files_.crash();
-    // Later writes by the dying process have no effect: the files are as they were at the power cut.
+    // The log's destructor writes files, which is not possible after a power cut, so its writes are undone.
     const ForgetfulFileSystem::State at_the_cut = files_.save();
     log.reset();
     files_.restore(at_the_cut);

@@ -1,5 +1,5 @@
-// A disk in memory that loses unsynced data, fills up, or fails. It simulates the effects of a power cut, which SIGKILL
-// does not have.
+// A disk in memory that loses unsynced data, fills up, or fails. It simulates the data loss of a power cut, which
+// SIGKILL does not cause.
 //
 // A file's bytes are durable up to the last sync(); names are durable up to the last sync_directory(). crash() keeps
 // the durable bytes of each file and a random part of the rest, possibly with one byte corrupted, and either the
@@ -23,7 +23,8 @@ class ForgetfulFileSystem final : public FileSystem {
   void set_room(uint64_t bytes) { room_ = bytes; }
   // Makes the next syncs fail.
   void fail_syncs(int count) { failing_syncs_ = count; }
-  // Flips a byte of a file whose name contains `part`. Returns false if there is no such file.
+  // Flips a bit of the byte at `offset` in the first file that has it and whose path contains `part`. Returns false if
+  // there is none.
   bool spoil(const std::string& part, size_t offset) {
     const std::lock_guard lock(mutex_);
     for (auto& [path, content] : names_) {
@@ -34,7 +35,7 @@ class ForgetfulFileSystem final : public FileSystem {
     return false;
   }
 
-  // Changes the files to the state in which a machine finds them after a power cut.
+  // Simulates a power cut: changes the files as a restarted machine might find them.
   void crash() {
     const std::lock_guard lock(mutex_);
     if (random_() % 2 == 0) names_ = durable_names_;
@@ -51,8 +52,7 @@ class ForgetfulFileSystem final : public FileSystem {
     failing_syncs_ = 0;
   }
 
-  // Saves the files, to restore them later. This undoes the effects of a process that outlives the simulated crash of
-  // its machine.
+  // Saves the files. Restoring them undoes the writes of a process that outlives the simulated crash of its machine.
   using State = std::map<std::string, std::vector<uint8_t>>;
   State save() {
     const std::lock_guard lock(mutex_);

@@ -5,7 +5,7 @@
 namespace tapline::multilog {
 namespace {
 
-// Maximum number of windows that are computed from the log per evaluation of a trigger; further windows wait.
+// Maximum number of evicted buckets per evaluation whose windows are computed from the log; the others must wait.
 constexpr int kOldWindows = 32;
 constexpr size_t kRememberedAlerts = 64;
 
@@ -68,14 +68,14 @@ struct TriggerEngine::Trigger {
   size_t next_alerted = 0;
 };
 
-// Triggers on one aggregate with the same window and period. The windows to evaluate are computed once for all of them.
-// A test reads only the trigger's entry in `conditions`, which is contiguous: a thousand objects on the heap would cost
-// a thousand cache misses every millisecond.
+// Triggers on one aggregate that agree in window, period and `early`. The windows to evaluate are computed once for all
+// of them. A test of a simple condition reads only the contiguous `conditions`, since reading a thousand triggers from
+// the heap would cost a thousand cache misses every millisecond.
 struct TriggerEngine::Group {
   uint32_t buckets = 1;
   bool early = false;
   uint64_t period_ns = 0, due_ns = 0;
-  // Touched buckets that are not evaluated yet, and touched buckets that have left the ring.
+  // Touched buckets that have not been evaluated yet: those in the ring, and those evicted from it.
   Pending pending, old;
   uint64_t completed = 0;  // windows that end in buckets below this one were tested after their end; 0: none so far
   std::vector<SimpleCondition> conditions;
@@ -196,7 +196,7 @@ TriggerStatistics TriggerEngine::statistics() {
 uint64_t TriggerEngine::evaluate(uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
   if (now_ns < next_due_ || watches_.empty()) return next_due_ = watches_.empty() ? ~uint64_t{0} : next_due_;
-  // The touched buckets are taken before the snapshot, so a bucket that is touched later is in the next evaluation.
+  // Touched buckets are collected before the snapshot is taken, so the next evaluation includes those touched later.
   for (auto& watch : watches_) collect(watch.get());
   const Snapshot snapshot = log_.snapshot();
   uint64_t newest_time = 0;
@@ -223,7 +223,7 @@ void TriggerEngine::collect(Watch* watch) {
     const Aggregate::PerWriter* own_writer = writer.load(std::memory_order_acquire);
     uint64_t low, high;
     if (own_writer == nullptr || !own_writer->buckets->take_touched(&low, &high)) continue;
-    // Buckets that have left the ring are looked up in the log.
+    // Evicted buckets are recomputed from the log.
     const uint64_t newest = own_writer->buckets->newest(), slots = own_writer->buckets->slots();
     const uint64_t kept = newest > slots ? newest - slots : 0;
     for (Group& group : watch->groups) {
@@ -239,7 +239,7 @@ void TriggerEngine::evaluate_group(const Snapshot& snapshot, Watch* watch, Group
   if (!group->old.empty()) evaluate_old(snapshot, watch, group);
 }
 
-// Evaluates the windows whose buckets are in the ring. `frontier` is the bucket that event time has reached.
+// Evaluates the pending windows, from the buckets in the ring. `frontier` is the bucket that event time has reached.
 void TriggerEngine::evaluate_recent(const Snapshot& snapshot, Watch* watch, Group* group, uint64_t frontier) {
   Pending todo = group->pending;
   group->pending = {};
@@ -277,8 +277,8 @@ void TriggerEngine::evaluate_old(const Snapshot& snapshot, Watch* watch, Group* 
   if (group->old.low > group->old.high) group->old = {};
 }
 
-// Merges the buckets of all writers. Returns false if a writer is ahead of the snapshot; sets `is_gone` if a bucket has
-// left the ring.
+// Merges all writers' buckets. Returns false if a writer is ahead of the snapshot; sets `is_gone` if a bucket has been
+// evicted from the ring.
 bool TriggerEngine::merge_buckets(const Snapshot& snapshot, const Watch& watch, uint64_t begin, uint64_t end,
                                   Window* window, bool* is_gone) {
   const Aggregate& aggregate = *watch.aggregate;
@@ -303,7 +303,7 @@ bool TriggerEngine::merge_buckets(const Snapshot& snapshot, const Watch& watch, 
 const TriggerEngine::Window* TriggerEngine::value(const Snapshot& snapshot, Watch* watch, uint64_t end,
                                                   uint32_t buckets, bool fold) {
   for (const Window& window : watch->cache) {
-    // If a writer is ahead of the snapshot, the window's value is computed from the log instead of the buckets.
+    // A window that is not known has no value, so with `fold`, it is computed again from the log.
     if (window.end == end && window.buckets == buckets && (window.known || !fold)) return &window;
   }
   ++statistics_.windows;

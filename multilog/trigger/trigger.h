@@ -1,10 +1,10 @@
 // Triggers: conditions on the value of an aggregate over a window of event time.
 //
-// A window is a whole number of the aggregate's buckets and slides by one bucket. A trigger's evaluation period (wall
-// clock) is independent of the window. Conditions that, once true, stay true while the window fills (> and >=) are
-// tested as rows arrive; others (< <= == !=) are tested once event time has passed the window's end. Rows that are late
-// or replayed cause their windows to be tested again, regardless of age: from the buckets or, if these have been
-// evicted, from the log.
+// A window is a whole number of the aggregate's buckets and slides by one bucket. A trigger's evaluation period (in
+// real time) is independent of the window. Conditions with only > and >=, which for sums and counts stay true while the
+// window fills, are tested as rows arrive; others (< <= == !=) are tested once event time has passed the window's end.
+// Rows that are late or replayed cause their windows to be tested again, regardless of age: from the buckets or, if
+// these have been evicted, from the log.
 #pragma once
 
 #include <algorithm>
@@ -34,8 +34,8 @@ struct TriggerSpec {
   uint64_t window_ns = 0;
   uint64_t period_ns = 1000000;
   Severity severity = Severity::kWarning;
-  // After a window with an alert, windows that end within this event time raise no other alert for the same group. 0:
-  // the length of a window.
+  // After an alert, the same group raises no alert for windows that end less than this before or after the alert's
+  // window, in event time. 0: the window's length.
   uint64_t cooldown_ns = 0;
 };
 
@@ -47,7 +47,7 @@ struct Alert {
   // The aggregate's outputs, and the group's keys if the aggregate is grouped.
   std::vector<Number> values;
   std::vector<uint64_t> group;
-  // True if, when the alert was raised, event time was more than one window length past the window's end.
+  // True if event time was at least one window length past the window's end when the alert was raised.
   bool late = false;
 };
 
@@ -75,7 +75,7 @@ class TriggerEngine {
   Status remove(const std::string& name);
   bool uses(const std::string& aggregate);
   std::vector<TriggerSpec> list();
-  // Evaluates every trigger that is due at `now_ns` (wall clock). Returns the time at which the next trigger is due.
+  // Evaluates every trigger that is due at `now_ns` (monotonic clock). Returns the time at which the next one is due.
   uint64_t evaluate(uint64_t now_ns);
   TriggerStatistics statistics();
 
