@@ -1,7 +1,7 @@
 // A query's accounting in one lane: its input, its output, and the reasons for the difference.
 //
-//   packets_in = packets_out + sum of dropped of unit packets
-//   tuples_in  = tuples_out  + sum of dropped of unit tuples
+//   packets_in = packets_out + sum of dropped, for reasons with unit packets
+//   tuples_in  = tuples_out  + sum of dropped, for reasons with unit tuples
 //
 // Counters only grow; a batch reports the difference between two copies. Not thread-safe.
 #pragma once
@@ -20,7 +20,7 @@ enum class DropUnit : uint8_t { kPackets, kTuples, kStreamBytes, kFlows };
 inline constexpr int kDropUnits = 4;
 std::string_view name_of(DropUnit unit);  // Returns "packets", "tuples", "stream_bytes" or "flows".
 
-// The monitor's own reasons. Those of decode() and of the parsers follow them.
+// The monitor's own drop reasons. In the order of indexes, decode()'s and the parsers' reasons follow.
 enum class Drop : uint8_t {
   kUnsampled,         // packets of flows that sampling excluded
   kNicMissed,         // the port had no free descriptor
@@ -66,12 +66,12 @@ struct Accounting {
   uint64_t packets_polled = 0;
   std::array<uint64_t, kDropReasons> dropped = {};
 
-  // Counts packets that were lost before the query's match was known.
+  // Counts packets as input and as dropped.
   void lose_packets(int reason, uint64_t count) {
     packets_in += count;
     dropped[reason] += count;
   }
-  // Counts tuples that were made, or should have been made, but are not delivered.
+  // Counts tuples as input and as dropped, even those that were never made.
   void lose_tuples(int reason, uint64_t count) {
     tuples_in += count;
     dropped[reason] += count;
@@ -88,7 +88,7 @@ struct Accounting {
   friend bool operator==(const Accounting&, const Accounting&) = default;
 };
 
-// One lane's accounting of all packets, regardless of the queries that wanted them.
+// One lane's accounting of all packets, regardless of queries.
 //
 //   received = matched + unmatched + sum of undecodable + sum of lost + merged + held + repeated
 struct LaneAccounting {
@@ -101,7 +101,7 @@ struct LaneAccounting {
   std::array<uint64_t, kOwnDrops> lost = {};
   uint64_t merged = 0;  // fragments beyond the first of each datagram, which counts as one packet
   uint64_t held = 0;    // fragments whose datagram is not complete yet
-  // Packets that an earlier tap had shown. They are counted once, and passed only to parsers that ask for all views.
+  // Further views of packets that another tap has already shown. Passed only to parsers that ask for all views.
   uint64_t repeated = 0;
   // Packets that were forgotten before all taps could show them again. Up to this number of packets may have been
   // counted twice.

@@ -10,7 +10,10 @@ final class AddressText {
 
   private AddressText() {}
 
-  /** Parses four decimal numbers, or IPv6 as in RFC 4291 section 2.2, without a zone. */
+  /**
+   * Parses an IPv4 address (four decimal numbers) or an IPv6 address (RFC 4291 section 2.2, without
+   * a zone).
+   */
   static Optional<byte[]> parse(String text) {
     return text.contains(":") ? ipv6(text) : ipv4(text);
   }
@@ -30,7 +33,7 @@ final class AddressText {
     return Optional.of(bytes);
   }
 
-  /** Parses a number from 0 to 255 without leading zeros; returns -1 if it is not one. */
+  /** Parses a number from 0 to 255 without leading zeros; returns -1 for other text. */
   private static int octet(String text, int begin, int end) {
     int number = 0;
     for (int i = begin; i < end; i++) {
@@ -63,7 +66,7 @@ final class AddressText {
     return Optional.of(bytes(all));
   }
 
-  /** Parses 16-bit groups; the last part may be an IPv4 address, which counts as two groups. */
+  /** Parses groups of 16 bits; the last part may be an IPv4 address, which counts as two groups. */
   private static Optional<List<Integer>> groups(String text) {
     List<Integer> groups = new ArrayList<>();
     if (text.isEmpty()) {

@@ -5,6 +5,6 @@ import java.util.List;
 /**
  * An edge switch and the addresses of its hosts.
  *
- * @param hosts the hosts' addresses; no address occurs under two switches
+ * @param hosts the hosts' addresses; an address must not be under two switches
  */
 public record EdgeSwitch(String id, List<IpPrefix> hosts) {}

@@ -6,7 +6,7 @@ import java.util.Map;
 
 /**
  * The three-level fat tree of Al-Fares et al. (SIGCOMM 2008): k pods of k/2 edge and k/2
- * aggregation switches, k/2 hosts under each edge switch, (k/2)² core switches.
+ * aggregation switches, k/2 hosts under each edge switch, and (k/2)² core switches.
  */
 public final class FatTree {
   private FatTree() {}
@@ -14,7 +14,7 @@ public final class FatTree {
   /**
    * Returns a fat tree.
    *
-   * @param k even, at least 2
+   * @param k number of ports per switch; even, at least 2
    */
   public static Topology of(int k, HostMaker maker) {
     if (k < 2 || k % 2 != 0) {

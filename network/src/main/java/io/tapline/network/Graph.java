@@ -105,8 +105,8 @@ public final class Graph {
   }
 
   /**
-   * Returns the distinct sets of edge switches below a common switch; an edge switch without a
-   * common switch is a group of one.
+   * Returns the distinct sets of edge switches with links to the same non-edge switch; an edge
+   * switch without such a link is a group of its own.
    */
   private int[][] groups(Map<Integer, Integer> edgeOfSwitch) {
     Map<Integer, TreeSet<Integer>> below = new TreeMap<>();

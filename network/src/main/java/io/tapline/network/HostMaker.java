@@ -18,8 +18,8 @@ public interface HostMaker {
   }
 
   /**
-   * Returns a maker of hosts like the paper's (6.2): 12 to 24 CPUs, 32 to 128 GB, each 40 to 80 %
-   * used, 10 Gb/s.
+   * Returns a maker of random hosts like those in section 6.2 of the NetAlytics paper: 12 to 24
+   * CPUs and 32 to 128 GiB of memory, each 40 to 80 % used, and a 10 Gb/s link.
    */
   static HostMaker ofPaper(RandomGenerator random) {
     return (name, edge) -> {

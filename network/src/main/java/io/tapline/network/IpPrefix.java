@@ -20,7 +20,8 @@ public record IpPrefix(int family, long high, long low, int length) {
   private static final int IPV6_BYTES = 16;
 
   /**
-   * Creates a prefix from an address in network order.
+   * Creates a prefix from an address in network order. REQUIRES: the bits beyond the length are
+   * zero.
    *
    * @throws IllegalArgumentException if the address has neither 4 nor 16 bytes
    */
@@ -37,7 +38,7 @@ public record IpPrefix(int family, long high, long low, int length) {
     };
   }
 
-  /** Returns the 64 bits that begin at a byte; those beyond the address are zero. */
+  /** Returns the 64 bits that begin at byte {@code offset}; bits beyond the address are zero. */
   private static long bits(byte[] address, int offset) {
     long bits = 0;
     for (int i = offset; i < offset + Long.BYTES; i++) {
@@ -46,7 +47,7 @@ public record IpPrefix(int family, long high, long low, int length) {
     return bits;
   }
 
-  /** Returns all addresses of a family. */
+  /** Returns the prefix of length 0, which covers all addresses of the family (any if it is 0). */
   public static IpPrefix all(int family) {
     return new IpPrefix(family, 0, 0, 0);
   }
@@ -60,7 +61,8 @@ public record IpPrefix(int family, long high, long low, int length) {
   }
 
   /**
-   * Parses the forms in plans: "10.0.0.0/8", "10.0.0.1", or the empty string for any address.
+   * Parses the forms that plans contain: "10.0.0.0/8", "10.0.0.1", or the empty string for any
+   * address.
    *
    * @throws IllegalArgumentException if the text is none of these
    */
@@ -75,7 +77,7 @@ public record IpPrefix(int family, long high, long low, int length) {
   }
 
   /**
-   * Parses "10.0.0.0/8"; clears the bits beyond the length.
+   * Parses a prefix such as "10.0.0.0/8"; clears the bits beyond the length.
    *
    * @throws IllegalArgumentException if the text has another form
    */
@@ -127,7 +129,7 @@ public record IpPrefix(int family, long high, long low, int length) {
             && (otherPrefix.low & ones(length - Long.SIZE)) == low;
   }
 
-  /** Returns true if the prefix covers an address; false if these bytes are not an address. */
+  /** Returns true if the prefix covers this address; false if the bytes are not an address. */
   public boolean covers(byte[] address) {
     return (address.length == IPV4_BYTES || address.length == IPV6_BYTES)
         && covers(new IpPrefix(address, address.length * Byte.SIZE));
@@ -142,7 +144,7 @@ public record IpPrefix(int family, long high, long low, int length) {
     return covers(otherPrefix) ? otherPrefix : this;
   }
 
-  /** Returns the prefix that consists of these two halves, or null if there is none. */
+  /** Returns the prefix whose two halves these are, or null if there is none. */
   public IpPrefix joined(IpPrefix otherPrefix) {
     boolean isSame =
         family == otherPrefix.family && family != 0 && length == otherPrefix.length && length > 0;

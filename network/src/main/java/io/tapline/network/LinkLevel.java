@@ -1,6 +1,6 @@
 package io.tapline.network;
 
-/** The level of a link in the tree, with the weight that the paper assigns to it (6.2). */
+/** The level of a link in the tree, with its weight as in section 6.2 of the NetAlytics paper. */
 public enum LinkLevel {
   /** Between a host and its edge switch. */
   HOST(1),

@@ -1,9 +1,9 @@
 package io.tapline.network;
 
 /**
- * The number of links between two points, by level, and the sum of the links' weights.
+ * A path between two hosts or switches: its number of links on each level, and its weight.
  *
- * @param weight sum over all links
+ * @param weight sum of the links' weights
  */
 public record Path(int hostLinks, int aggregationLinks, int coreLinks, int weight) {
   /** The path from a host or switch to itself. */

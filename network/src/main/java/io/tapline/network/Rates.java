@@ -10,16 +10,16 @@ import java.util.OptionalLong;
  */
 @FunctionalInterface
 public interface Rates {
-  /** The assumed traffic of a host without a measurement, both directions: 100 Mb/s. */
+  /** The assumed traffic of a host without a measurement, in both directions together: 100 Mb/s. */
   long DEFAULT_BPS = 100_000_000L;
 
   /** No measurements. */
   Rates NONE = host -> OptionalLong.empty();
 
-  /** Returns both directions together in bits per second; empty if unknown. */
+  /** Returns a host's traffic in both directions together, in bits per second; empty if unknown. */
   OptionalLong bps(String host);
 
-  /** Returns rates in bits per second by host. */
+  /** Returns fixed rates, in bits per second by host. */
   static Rates of(Map<String, Long> bpsOfHost) {
     Map<String, Long> known = Map.copyOf(bpsOfHost);
     return host -> {

@@ -4,7 +4,7 @@ package io.tapline.network;
  * The resources of a host, or the needs of a process.
  *
  * @param cpuMillis thousandths of a CPU
- * @param memoryMib MiB
+ * @param memoryMib memory in MiB
  * @param nicBps bits per second that may be mirrored to the host or process
  */
 public record Resources(long cpuMillis, long memoryMib, long nicBps) {

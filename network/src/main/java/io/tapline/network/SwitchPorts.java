@@ -49,13 +49,14 @@ public final class SwitchPorts {
     return bySwitch.isEmpty();
   }
 
-  /** Returns the names of the switches, in the order of the network. */
+  /** Returns the names of the switches, in the order in which they were added. */
   public List<String> switches() {
     return List.copyOf(bySwitch.keySet());
   }
 
   /**
-   * Returns the ports of a switch, in the order of the network; none if there is no such switch.
+   * Returns the ports of a switch, in the order in which their links were added; none if there is
+   * no such switch.
    */
   public List<Port> of(String name) {
     return bySwitch.getOrDefault(name, List.of());
@@ -67,9 +68,9 @@ public final class SwitchPorts {
   }
 
   /**
-   * Returns the port at the other end of a port's link; empty if the other end is a host, or if
-   * several links between these switches have no port numbers. Links between two switches are in
-   * the same order on both switches.
+   * Returns the port at the other end of a port's link; empty if there is no such port, if the
+   * other end is a host, or if several links join these switches and the other end has no port
+   * number. Such links must have been added in the order of their ports on both switches.
    */
   public Optional<Port> otherEnd(String name, String tapName) {
     Optional<Port> port = find(name, tapName);
@@ -88,7 +89,7 @@ public final class SwitchPorts {
   }
 
   /**
-   * Returns each switch's distance to this one in links, by name; omits switches without a path.
+   * Returns each switch's distance to the named one, in links; omits switches without a path to it.
    */
   public Map<String, Integer> distancesTo(String name) {
     Map<String, Integer> distances = new LinkedHashMap<>(Map.of(name, 0));
@@ -124,7 +125,10 @@ public final class SwitchPorts {
       return this;
     }
 
-    /** Adds a link; an end that is not a switch is a host. REQUIRES: one end is a switch. */
+    /**
+     * Adds a link; an end that has not been added as a switch is a host. REQUIRES: one end has been
+     * added as a switch.
+     */
     public Builder addLink(String one, String other) {
       addPort(one, other);
       addPort(other, one);

@@ -36,7 +36,7 @@ public final class Topology {
    *
    * @param kind description for users, for example "fat tree, k=16"
    * @param edges names of the edge switches
-   * @param edgesOfGroup edge switches that share an aggregation switch
+   * @param edgesOfGroup the edge switches in each group, which share an aggregation switch
    * @param capacityBps total capacity of the links of each level above the hosts, in one direction
    */
   Topology(

@@ -1,8 +1,8 @@
 package io.tapline.network.rules;
 
 /**
- * The destination Ethernet addresses that mark copies. Marks of a queue's packets identify the side
- * of the queue: 02:7a:91 and three bytes, which are twice the queue's number for arrivals, and one
+ * The destination Ethernet addresses that mark copies. Marks of a queue's packets identify the
+ * queue and its side: 02:7a:91 and three bytes with twice the queue's number for arrivals, and one
  * more for departures. If a switch copies all of its traffic, marks identify the packet's ports:
  * 02:7a:92, 12 bits for the ingress port, and 12 bits for the egress port. Marks of preferred
  * copies, which take a separate queue of the mirror port, begin with 02:7a:93 instead.
@@ -23,14 +23,16 @@ public final class CopyMark {
   private CopyMark() {}
 
   /**
-   * Returns the address that marks copies of arrivals. REQUIRES: 1 <= queue <= {@link #MAX_MARK}.
+   * Returns the address that marks copies of a queue's arrivals. REQUIRES: 1 <= queue <= {@link
+   * #MAX_MARK}.
    */
   public static long arrivals(int queue) {
     return PREFIX << NUMBER_BITS | 2L * queue;
   }
 
   /**
-   * Returns the address that marks copies of departures. REQUIRES: the same as {@link #arrivals}.
+   * Returns the address that marks copies of a queue's departures. REQUIRES: the same as {@link
+   * #arrivals}.
    */
   public static long departures(int queue) {
     return arrivals(queue) | 1;

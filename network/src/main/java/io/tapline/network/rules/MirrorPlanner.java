@@ -27,15 +27,15 @@ public final class MirrorPlanner {
   }
 
   /**
-   * Maximum number of bits of a far port that can be required to be zero: sampling depends on this
-   * many of its bits (flow_hash.h).
+   * Maximum number of bits of a connection's far port that can be required to be zero. Sampling
+   * depends on this many bits of the port (flow_hash.h).
    */
   public static final int MAX_ZEROS = 6;
 
   /**
    * A query to be mirrored.
    *
-   * @param monitors monitors by switch ID, since a monitor gets copies from one switch only
+   * @param monitors the monitor for each switch, by switch ID; it gets copies from this switch only
    * @param zeros number of bits, from the second lowest, that must be zero in a connection's far
    *     port, the one at the FROM end; more than 0 only if {@link #canBeNarrowed}
    */
@@ -50,20 +50,22 @@ public final class MirrorPlanner {
   }
 
   /**
-   * Returns the side whose switches cover a match: the named one; TO if both or neither are named.
+   * Returns the side whose switches mirror a match: FROM if its hosts are named and those of TO are
+   * not; otherwise TO.
    */
   public static Side side(Match match) {
     boolean namesServer = isNamed(match.getToList());
     return !namesServer && isNamed(match.getFromList()) ? Side.FROM : Side.TO;
   }
 
-  /** The lowest client port that Linux assigns; other systems begin higher. */
+  /** The lowest client port that Linux assigns by default; the IANA range begins higher. */
   private static final int FIRST_CLIENT_PORT = 32_768;
 
   /**
    * Returns true if switches can skip part of a match's connections by their far ports: TO names
-   * ports, FROM does not, and the match has no tenants. Ports that clients also use are excluded:
-   * if a connection matches in both directions, its far port is ambiguous.
+   * only ports below those of clients, FROM names none, and the match has no tenants. With ports
+   * that clients also use, a connection could match in both directions, and its far port would be
+   * ambiguous.
    */
   public static boolean canBeNarrowed(Match match) {
     return match.getToCount() > 0

@@ -11,7 +11,7 @@ import java.util.Set;
 /**
  * Reduces the number of matches for the same packets: removes matches that others contain, and
  * merges adjacent prefixes and port masks. Works separately for each query and monitor, and for
- * wanted and excepted packets, which preserves the packets that each query wants.
+ * wanted and excepted packets, so that each query still wants the same packets.
  */
 final class Reduction {
   private Reduction() {}

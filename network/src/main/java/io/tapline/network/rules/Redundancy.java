@@ -21,8 +21,8 @@ final class Redundancy {
   }
 
   /**
-   * Returns true if an enclosing rule, or the absence of any, would treat all the rule's packets in
-   * the same way.
+   * Returns true if, without this rule, the next less specific rule (or no rule) would treat all
+   * its packets in the same way.
    */
   private static boolean isRedundant(MirrorRule rule, List<MirrorRule> rules) {
     MirrorRule around = null;

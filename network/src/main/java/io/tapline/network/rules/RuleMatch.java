@@ -3,10 +3,10 @@ package io.tapline.network.rules;
 import io.tapline.network.IpPrefix;
 
 /**
- * The packets that a switch's flow matches.
+ * The packets that a mirror rule matches.
  *
- * @param protocol IP protocol; 0 for any. Ports require one.
- * @param vlan 0 for any
+ * @param protocol IP protocol; 0 for any. A match with ports must have a protocol.
+ * @param vlan VLAN ID; 0 for any
  * @param tenant tunnel ID; 0 for any
  * @param in the port through which packets enter the switch: its number, or the neighbour at the
  *     other end of its link; empty for any
@@ -29,8 +29,8 @@ public record RuleMatch(
   private static final int TENANT_BITS = 24;
 
   /**
-   * Number of bits that a fixed port counts as: an input port has a 32-bit number, and an output
-   * port stands for a 48-bit destination address.
+   * Number of bits that a given switch port counts as: an input port has a 32-bit number, and an
+   * output port stands for a 48-bit destination address.
    */
   private static final int IN_BITS = 32;
 
@@ -43,7 +43,7 @@ public record RuleMatch(
     to = to.family() == family ? to : IpPrefix.all(family);
   }
 
-  /** Returns a match that does not depend on the switch's ports. */
+  /** Creates a match that does not depend on the switch's ports. */
   public RuleMatch(
       IpPrefix source,
       IpPrefix destination,
@@ -102,7 +102,7 @@ public record RuleMatch(
     }
   }
 
-  /** Returns the match for the other direction. REQUIRES: the match does not depend on ports. */
+  /** Returns the match for the other direction. REQUIRES: {@link #hasPort} is false. */
   public RuleMatch reversed() {
     return new RuleMatch(to, from, protocol, toPort, fromPort, vlan, tenant);
   }

@@ -25,7 +25,8 @@ import java.util.TreeSet;
  */
 public final class RuleTable {
   /**
-   * Maximum number of rules. No known switch supports more, and computing more would take too long.
+   * Maximum number of rules. Hardware switches rarely support more, and computing more would take
+   * too long.
    */
   public static final int MAX_RULES = 65_536;
 
@@ -52,7 +53,7 @@ public final class RuleTable {
     return new RuleTable(changedRules);
   }
 
-  /** Returns this table without the rule of a match. */
+  /** Returns this table without the rule that has this match. */
   RuleTable without(RuleMatch match) {
     return new RuleTable(rules.stream().filter(rule -> !rule.match().equals(match)).toList());
   }

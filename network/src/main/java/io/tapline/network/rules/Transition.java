@@ -9,8 +9,8 @@ import java.util.Map;
 /**
  * Changes one table into another, one rule at a time. After each step, every packet is treated as
  * either the old or the new table would treat it. New rules are added first, the most specific ones
- * first, since a packet's old rule decides until its new one is installed. Old rules are deleted
- * last, the least specific ones first, so that a packet's old rule outlives those below it.
+ * first, so that a packet's old rule decides until its new one is installed. Old rules are deleted
+ * last, the least specific ones first, so that a packet's old rule outlives less specific ones.
  */
 public final class Transition {
   /** Effect of a step on the table. */

@@ -25,7 +25,7 @@ class RulesTest {
   private static final int CAPACITY = 4096;
   private static final Map<String, IpPrefix> PARSED = new HashMap<>();
 
-  /** A network so small that queries overlap and packets match them. */
+  /** A network so small that queries often overlap and packets often match them. */
   private static final class World {
     final Random random;
     final List<EdgeSwitch> switches = new ArrayList<>();
@@ -193,7 +193,7 @@ class RulesTest {
         MirrorPlanner.wanted(queries, world.switches).getOrDefault(id, List.of()), CAPACITY);
   }
 
-  /** Tests 4 x 100 worlds with 60 packets each: 24,000 packets through all switches. */
+  /** Tests 4 x 100 worlds with 60 packets each, which makes 24,000 packets. */
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3})
   void everyPacketLeavesOnceForEachMonitorThatNeedsIt(int part) {
@@ -225,7 +225,7 @@ class RulesTest {
     assertThat(copies).isGreaterThan(400);
   }
 
-  /** Returns the far port on which the monitor at the owning switch bases its decision. */
+  /** Returns the far port by which the monitor at the owning switch samples a connection. */
   private static int farPort(World world, Query query, Header h, int owner) {
     boolean toSide = query.side() == MirrorPlanner.Side.TO;
     int sourceSwitch = world.switchOf(h.from());
@@ -254,8 +254,8 @@ class RulesTest {
   }
 
   /**
-   * For a narrowed query, a monitor receives all packets that it keeps. Packets without the zeros
-   * in either port are not copied. Other queries are unaffected.
+   * For a narrowed query, a monitor receives all packets that it keeps. Packets with the zeros in
+   * neither port are not copied. Other queries are unaffected.
    */
   @Test
   void aNarrowedQueryGetsThePacketsThatItsMonitorsKeep() {
@@ -294,8 +294,8 @@ class RulesTest {
   }
 
   /**
-   * After each message to a switch, packets are treated as they are either before or after the
-   * change of the queries.
+   * After each message to a switch, each packet is treated as either the old or the new queries
+   * require.
    */
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3})
