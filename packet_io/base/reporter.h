@@ -1,11 +1,10 @@
-// Reports a run to people or programs, line by line on standard error; never from the packet path.
+// Reports events to people or programs, one per line, usually on standard error. Must not be used on the packet path.
 //
 //   people:    warning: … / error: …
 //   programs:  {"event":"ready"}, {"event":"warning","message":…},
 //              {"event":"error","message":…,"kind":"user|resources|internal"}
 //
-// A monitor reports more (monitors/control/message_reporter.h). Safe to call from several threads; each line is written
-// as a whole.
+// A monitor reports more (monitors/control/message_reporter.h). Thread-safe; each line is written as a whole.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +32,7 @@ class Reporter {
   Format format() const { return format_; }
   // Writes one or more lines.
   void write(const std::string& lines);
-  // Writes a line for people, which names the program.
+  // Writes a line for people, after the program's name.
   void print(const std::string& text);
 
  private:

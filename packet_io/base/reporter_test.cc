@@ -1,4 +1,4 @@
-// Checks the output, for people and for programs, of messages that contain hostile traffic or names.
+// Tests that hostile text in messages is escaped for people, and left unchanged for programs.
 #include "packet_io/base/reporter.h"
 
 #include <gtest/gtest.h>

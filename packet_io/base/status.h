@@ -38,7 +38,7 @@ class [[nodiscard]] Status {
  public:
   Status() = default;
   Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}
-  // Describes an error in a string, at byte `position`.
+  // Creates the status of an error at byte `position` of a string, such as an expression.
   Status(Code code, std::string message, size_t position)
       : code_(code), message_(std::move(message)), position_(position) {}
 

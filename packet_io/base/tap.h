@@ -1,5 +1,5 @@
-// A tap is a point in the network where traffic is copied. A program's taps are numbered in the order in which they are
-// given, and each packet has the number of its tap.
+// A tap is a point in the network where traffic is copied. A program's taps are numbered (see taps_of()), and each
+// packet has the number of its tap.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace tapline {
 
 inline constexpr size_t kMaxTaps = 64;
 
-// The side of the port's queue: packets before or after they wait in the queue.
+// The side of a port's queue at which packets are copied: before or after they wait in the queue.
 enum class TapSide : uint8_t { kUnknown, kArrivals, kDepartures };
 std::string_view name_of(TapSide side);  // Returns "arrivals", "departures", or "" for kUnknown.
 
@@ -33,14 +33,15 @@ struct Tap {
   // Returns true for a tap of copies that switches mark. It receives its queue's name when it is bound
   // (monitors/plan/monitor_taps.h).
   bool is_marked() const { return !has_switch() && side != TapSide::kUnknown; }
-  // Returns a name such as "sw1:eth2:arrivals", or the source of a tap without a switch.
+  // Returns a name such as "sw1:eth2:arrivals". A tap without a switch is named by its source, and by its side if
+  // marked.
   std::string name() const;
 
   bool operator==(const Tap&) const = default;
 };
 
-// Reads SWITCH[:PORT[:arrivals|departures]]=INTERFACE|FILE. Returns kUsage for any other text. A source that contains a
-// folder, or ends in .pcap, .pcapng, .cap or .zst, is a file, so that a configuration means the same on every host.
+// Parses SWITCH[:PORT[:arrivals|departures]]=INTERFACE|FILE. Returns kUsage for any other text. A source with a '/', or
+// whose name ends in .pcap, .pcapng, .cap or .zst, is a file, so that a configuration means the same on every host.
 Status parse_tap(const std::string& text, Tap* tap);
 
 // Returns kUsage if two taps are at the same point or share a source, or if there are more than kMaxTaps.

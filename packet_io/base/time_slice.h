@@ -21,10 +21,10 @@ struct SchedulerAttributes {
 // Returns the calling thread's attributes, or nullopt if the kernel does not report them.
 std::optional<SchedulerAttributes> scheduler_attributes();
 
-// Requests the shortest slice (Linux 6.12 and later; ignored by earlier versions): the calling thread then runs soon
-// after it wakes, without a larger share of the CPU and without a privilege. Intended for threads that drain a kernel
-// buffer. With the default slice of a few milliseconds, such a thread can wait behind each of the other threads on a
-// busy machine.
+// Requests the shortest slice (Linux 6.12 and later; ignored by earlier versions), so that the calling thread runs soon
+// after it wakes. Needs no privilege, and does not increase the thread's share of the CPU. Intended for threads that
+// drain a kernel buffer. With the default slice of a few milliseconds, such a thread can wait behind each of the other
+// threads on a busy machine.
 void request_short_slice();
 
 }  // namespace tapline

@@ -1,4 +1,4 @@
-// Reads files with secrets and identities: tokens, one per line and compared in constant time, and PEM.
+// Reads files of tokens (one per line) and PEM files, and compares tokens in constant time.
 #pragma once
 
 #include <string>
@@ -14,13 +14,16 @@ Status read_named_file(const std::string& flag, const std::string& path, std::st
 // Reads a PEM file. Returns kInvalid if it has no block of this kind, such as "CERTIFICATE" or "PRIVATE KEY".
 Status read_pem(const std::string& flag, const std::string& path, const std::string& kind, std::string* text);
 
-// Reads a file's lines as tokens, each of which must have at least 16 characters that are allowed in a header.
+// Reads one token per line. Returns kInvalid unless there is a token, and each has at least 16 printable ASCII
+// characters without spaces.
 Status read_tokens(const std::string& flag, const std::string& path, std::vector<std::string>* tokens);
 
-// Returns true if a header "authorization" has one of the tokens ("Bearer …"). Always compares all of them.
+// Returns true if `authorization`, the value of this HTTP header, is "Bearer " and one of the tokens. Always compares
+// all of them.
 bool has_token(const std::vector<std::string>& tokens, const std::string& authorization);
 
-// Compares two tokens in a time that does not depend on the position at which they differ.
+// Compares two tokens in a time that does not depend on the position at which they differ. REQUIRES: `wanted` is not
+// empty.
 bool is_same_token(const std::string& wanted, const std::string& presented);
 
 }  // namespace tapline

@@ -18,8 +18,8 @@
 
 namespace tapline {
 
-// A source of bytes. read() returns the number of bytes that it wrote. If that is 0, fault() distinguishes the end from
-// an error.
+// A source of bytes. read() returns the number of bytes that it wrote to `out`. If that is 0, fault() distinguishes the
+// end from an error.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;

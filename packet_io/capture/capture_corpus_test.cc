@@ -32,7 +32,7 @@ std::vector<std::string> split_line(const std::string& line) {
   return cells;
 }
 
-// The manifest's counts come from tshark, which guesses additional packets in a damaged file.
+// The manifest's counts come from tshark, which may report additional packets after the damage in a corrupt file.
 TEST(CaptureCorpusTest, PacketCountsMatchTheManifest) {
   std::ifstream manifest(captures_dir() / "manifest.csv");
   if (!manifest) GTEST_SKIP() << "no captures under " << captures_dir() << "; set TAPLINE_CAPTURES";

@@ -161,7 +161,8 @@ TEST_F(CaptureFaultsTest, NoPermission) {
   EXPECT_EQ(read_capture(path).error.fault, CaptureFault::kNoPermission);
 }
 
-// Sets each byte to several values. Reading must end, and must read nothing outside the file, which sanitizers verify.
+// Sets each byte to several values. Reading must end, and must not access memory outside the file's bytes, as
+// sanitizers verify.
 TEST_F(CaptureFaultsTest, EveryDamagedByteIsHandled) {
   for (const Bytes& whole_bytes : {three_packets(), three_packets_of_pcapng()}) {
     for (size_t offset = 0; offset < whole_bytes.size(); ++offset) {

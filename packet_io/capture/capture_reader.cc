@@ -32,7 +32,7 @@ bool CaptureReader::select(std::vector<std::string> interfaces, CaptureError* er
   return false;
 }
 
-// Reads up to the first packet, so that a fault in the file's header is found before anything is started.
+// Reads the file's header, so that a fault in it is found before anything is started.
 bool CaptureReader::detect_format_and_header(CaptureError* error) {
   window_.fill(kMagicBytes);
   format_ = detect_format(window_.available());
@@ -46,7 +46,7 @@ bool CaptureReader::detect_format_and_header(CaptureError* error) {
     window_.fill(step.bytes);
   }
   if (step.kind == Step::kPacket || step.kind == Step::kSkip) {
-    // Skips a pcap's header. The first section header of a pcapng is not skipped, since it can be read again.
+    // The format has stored the contents of the header (in pcapng, the first section header), so it is not read again.
     if (step.kind == Step::kSkip) skip(step.bytes);
     return true;
   }
@@ -104,7 +104,7 @@ CaptureReader::Outcome CaptureReader::read(std::span<CapturedPacket> packets, si
   return Outcome::kEnd;
 }
 
-// Closes the gaps left by packets of other link types.
+// Counts and removes packets with unsupported link types. Returns the number of packets kept, which come first.
 size_t CaptureReader::keep_supported(std::span<CapturedPacket> packets) {
   size_t kept = 0;
   for (const CapturedPacket& packet : packets) {

@@ -17,7 +17,7 @@
 
 namespace tapline {
 
-// The parts of "FILE#INTERFACE". If a file has this whole name, it is the path.
+// The parts of "FILE#INTERFACE". If a file with this whole name exists, the whole name is the path.
 struct CaptureName {
   std::string path;
   std::string interface;  // empty: all interfaces
@@ -37,10 +37,11 @@ class CaptureReader {
   static std::unique_ptr<CaptureReader> open(const std::string& path, CaptureError* error);
 
   // Skips the packets of all interfaces except these, which are given by name or number. On failure, returns false and
-  // fills in `error`. Must precede read().
+  // fills in `error`. Must be called before read().
   bool select(std::vector<std::string> interfaces, CaptureError* error);
 
-  // Returns the next packets, as many as fit and are available. REQUIRES: `packets` is not empty.
+  // Stores the next packets, as many as fit and are available, and their number in `count`. REQUIRES: `packets` is not
+  // empty.
   Outcome read(std::span<CapturedPacket> packets, size_t* count);
   void refill();
 

@@ -1,4 +1,4 @@
-// Link types, by their numbers in capture files (www.tcpdump.org/linktypes.html), and the supported ones.
+// The supported link types, with their numbers in capture files (www.tcpdump.org/linktypes.html), and names of others.
 #pragma once
 
 #include <cstdint>

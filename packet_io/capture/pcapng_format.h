@@ -20,7 +20,7 @@ struct TimestampScale {
   uint64_t divide = 1;
   int64_t offset_ns = 0;
 
-  // Makes the scale from the options if_tsresol (draft section 4.2: a negative power of 10, or of 2 with the top bit
+  // Creates the scale from the options if_tsresol (draft section 4.2: a negative power of 10, or of 2 if the top bit is
   // set) and if_tsoffset (seconds).
   static TimestampScale from(uint8_t resolution, int64_t offset_seconds);
   // Converts a timestamp; saturates at 0 and kLatestTimeNs.

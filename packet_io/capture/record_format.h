@@ -22,9 +22,9 @@ struct CapturedPacket {
   // The length on the wire, at least captured_bytes.
   uint32_t wire_bytes = 0;
   int64_t time_ns = 0;
-  // A CaptureLinkType if it is supported, otherwise the number in the file.
+  // The number in the file, which is a CaptureLinkType if it is supported.
   uint16_t link_type = 0;
-  // The interface's index among those selected.
+  // The interface's index among the selected ones; 0 if none were selected.
   uint8_t selected = 0;
 };
 
@@ -56,15 +56,16 @@ class RecordFormat {
   virtual ~RecordFormat() = default;
   static constexpr size_t kMaxSelected = 64;
   // Skips the packets of all interfaces except these, which are given by name or, if they have none, by number in their
-  // section. Returns false if the format has no interfaces. Must precede the first interface. REQUIRES: at most
-  // kMaxSelected names.
+  // section. Returns false if the format has no interfaces. Must be called before the first interface is read.
+  // REQUIRES: at most kMaxSelected names.
   virtual bool select(std::vector<std::string> /*interfaces*/) { return false; }
-  // Describes a selected interface that has not occurred in the file so far, and lists those that have. Returns an
-  // empty string if there is none.
+  // Returns an error message that names a selected interface that has not occurred in the file so far, and lists the
+  // interfaces that have. Returns an empty string if all selected interfaces have occurred.
   virtual std::string missing_interface() const { return ""; }
   virtual Step next(std::span<const uint8_t> bytes, CapturedPacket* packet) = 0;
-  // Does the same as next() for as many consecutive packets as fit. Also consumes the step after them, as next() does:
-  // only kNeed and kFault recur if the same bytes are passed. REQUIRES: room for at least one packet.
+  // Calls next() for as many consecutive packets as fit, and for the step after them. If this step is kSkip, the caller
+  // must not pass its bytes again, since the format may have stored their contents. REQUIRES: room for at least one
+  // packet.
   virtual PacketRun next_run(std::span<const uint8_t> bytes, std::span<CapturedPacket> packets) = 0;
   CaptureFault fault() const { return fault_; }
   // Describes the fault of the record at the beginning of the last bytes passed.

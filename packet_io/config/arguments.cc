@@ -60,7 +60,8 @@ class FlagReader {
     return {};
   }
 
-  // REQUIRES: next() has just returned the flag.
+  // Sets the flag's value to the next argument, unless the flag already has a value. REQUIRES: next() has just returned
+  // the flag.
   Status take_value(Flag* flag, std::string_view kind) {
     if (flag->has_value) return {};
     if (done() || arguments_[at_].starts_with("--")) {

@@ -20,13 +20,13 @@ struct ConfigKey {
   // The flag's argument: "FILE", "HOST:PORT"…; empty if it takes none.
   std::string_view argument;
   std::string_view help;
-  // True for a list of values: its flag may be repeated, YAML may have a sequence and, if `commas` is true, commas
-  // separate values in both. Commas in parentheses are part of a value.
+  // True for a list of values: its flag may be repeated, and YAML may have a sequence. If `commas` is true, commas also
+  // separate values of the flag (not in YAML), except within parentheses.
   bool list = false;
   bool commas = false;
-  // Sets one value from text. Returns an error message, or an empty string.
+  // Sets the value from text, or adds one to a list. Returns an error message, or an empty string.
   std::function<std::string(const std::string&)> set;
-  // Called before the first value is set. Empties a list, or resets any other key to its default.
+  // Empties a list, or resets any other key to its default. Called before the first value from YAML or flags is set.
   std::function<void()> clear;
   // Returns the values as text: exactly one, unless the key is a list.
   std::function<std::vector<std::string>()> get;
@@ -60,7 +60,8 @@ struct CommandLineAction {
 };
 
 // Parses the arguments, without the program's name. --config is read first, regardless of its position, so every flag
-// overrides it. A list given by flags replaces the file's list. `action` receives the given one of `actions`, if any.
+// overrides it. A list given by flags replaces the file's list. Sets `action` to the one of `actions` that is given, if
+// any.
 Status parse_arguments(std::span<const std::string> arguments, std::span<const CommandLineAction> actions,
                        const ConfigTable& table, std::string* action);
 // Returns a line for each setting, with its default, and for each action.

@@ -20,8 +20,8 @@ struct HashKeys {
   bool operator==(const HashKeys&) const = default;
 };
 
-// Reads the file, which may be an inherited descriptor (/proc/self/fd/3). If the path is empty, the keys stay all
-// zeros, which is not secure. Errors never quote the file's content.
+// Reads the file, which may be an inherited descriptor (/proc/self/fd/3). If the path is empty, leaves the keys
+// unchanged; the default of all zeros is not secure. Errors never quote the file's content.
 Status read_hash_keys(const std::string& path, HashKeys* keys);
 
 }  // namespace tapline

@@ -22,7 +22,7 @@ class HashKeyFileTest : public ::testing::Test {
     return read_hash_keys(path_, &keys_);
   }
 
-  // Expects an error about user input that contains these words, but no part of the file.
+  // Expects kInvalid, with a message that ends with these words and contains no part of the file.
   void expect_refused(const std::string& text, const std::string& words) {
     const Status status = read(text);
     EXPECT_EQ(status.code(), Code::kInvalid) << text;

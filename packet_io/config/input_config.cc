@@ -5,8 +5,8 @@
 namespace tapline {
 namespace {
 
-// Returns the taps on capture files and interfaces. Omits --tap arguments that can't be parsed, since they were
-// rejected.
+// Returns the taps on capture files and interfaces. Omits --tap arguments that can't be parsed; they are rejected when
+// they are set.
 std::vector<Tap> named_taps(const InputConfig& input) {
   std::vector<Tap> taps;
   for (const std::string& file : input.pcap) taps.push_back({.source = file, .file = true});

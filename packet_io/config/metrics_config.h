@@ -1,5 +1,5 @@
-// The settings of a program's metrics server. The server's clients are any processes on this host or, over TLS, holders
-// of one of its tokens. Every program that has metrics has the same settings.
+// The settings of a metrics server, the same for every program that has one. On loopback, any process may be a client;
+// on other addresses, clients need TLS and a token, unless --clear permits unencrypted metrics.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ struct MetricsConfig {
 // Adds the settings; `help` is the help text of --metrics.
 void add_metrics_keys(ConfigTable* table, MetricsConfig* config, std::string_view help);
 
-// Returns kUsage if the address requires files that are missing, or if one file is given without the others. `clear`
-// lists the services that may be unencrypted; this one's name is "metrics".
+// Returns kUsage if the address requires files that are missing, or if a file is given without another that it
+// requires. `clear` lists the services that may be unencrypted; this one's name is "metrics".
 Status validate_metrics(const MetricsConfig& config, const std::vector<std::string>& clear);
 
 }  // namespace tapline

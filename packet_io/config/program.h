@@ -17,7 +17,7 @@ inline constexpr std::array<CommandLineAction, 4> kServiceActions = {
      {"version", "print the version, and exit"},
      {"help", "print this help, and exit"}}};
 
-// Writes the text to standard output.
+// Writes the text to standard output. Returns kResources if this fails.
 Status print(const std::string& text);
 
 // Makes SIGTERM and SIGINT set the returned flag; a second signal ends the process immediately. Ignores SIGPIPE, so

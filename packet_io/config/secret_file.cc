@@ -7,7 +7,7 @@
 namespace tapline {
 namespace {
 
-// Larger than any secret with surrounding white space. The limit is needed since a device may have no end.
+// Larger than any secret with surrounding white space. Without a limit, reading a device might never end.
 constexpr size_t kMaxBytes = 4096;
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t kVlanTagBytes = 4;
 
-// Returns the start of a socket's mapped memory, or null if it has fewer than `bytes`.
+// Returns the start of a socket's mapping of at least `bytes`, or null if there is none.
 const uint8_t* memory_of(int socket, size_t bytes) {
   struct stat status = {};
   if (fstat(socket, &status) != 0) return nullptr;

@@ -22,17 +22,17 @@ class ArrivalTimes {
   ArrivalTimes(const uint8_t* ring, size_t frame_bytes, size_t frames)
       : ring_(ring), frame_bytes_(frame_bytes), frames_(frames) {}
 
-  // Finds ring number `queue` among those of these packet sockets. Returns nullopt if there is none.
+  // Finds ring number `queue` among the rings of these packet sockets. Returns nullopt if there are fewer rings.
   static std::optional<ArrivalTimes> find(std::span<const int> sockets, uint16_t queue, size_t frame_bytes,
                                           size_t frames);
 
   // Reads the waiting packets' timestamps. Must be called before up to `room` packets are requested from the driver:
   // afterwards, the kernel may overwrite the timestamps.
   void look(uint16_t room);
-  // Returns the time, since the epoch, of packet `index` among those that the driver then returned. If that is not the
-  // expected packet, this and all later calls return nullopt. A packet that arrived after look(), which may be long ago
-  // if this thread was not running, gets its time from the header that the driver left in its frame, or nullopt if the
-  // kernel has wrapped around the ring since then.
+  // Returns the time, since the epoch, of packet `index` among those that the driver returned after look(). If its
+  // length differs from the one that look() saw, this and all later calls return nullopt. The time of a packet that
+  // arrived after look() is in the header that the driver left in its frame. Returns nullopt for it if the kernel has
+  // already reused the frame, which can happen if this thread was suspended for long.
   std::optional<int64_t> of(uint16_t index, uint32_t bytes);
   // Records that the driver returned this number of packets.
   void took(uint16_t packets) { next_ = (next_ + packets) % frames_; }
