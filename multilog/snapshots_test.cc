@@ -154,8 +154,8 @@ TEST(Snapshots, ReadingTailsOneAfterTheOtherIsNotAtomic) {
   EXPECT_GT(wrong, 0u);
 }
 
-// When a coordinator ends its freeze, it must be told if the freeze has expired, since rows may have become visible in
-// the meantime.
+// When a coordinator ends a freeze that has expired, unfreeze() must return false, since rows may have become visible
+// in the meantime.
 TEST(Snapshots, AnExpiredFreezeWasNotKept) {
   Options options(*Schema::make({{.name = "time", .type = FieldType::kTime}}));
   options.background_threads = false;

@@ -105,8 +105,8 @@ public final class Graph {
   }
 
   /**
-   * Returns the distinct sets of edge switches with links to the same non-edge switch; an edge
-   * switch without such a link is a group of its own.
+   * Returns the distinct sets of edge switches with links to the same non-edge switch. Each edge
+   * switch without such a link forms a separate group.
    */
   private int[][] groups(Map<Integer, Integer> edgeOfSwitch) {
     Map<Integer, TreeSet<Integer>> below = new TreeMap<>();
