@@ -248,18 +248,24 @@ void Storage::load_writer(uint32_t writer, const std::vector<uint64_t>& archives
   WriterLog* log = loader.add_log(writer, begin * segment_rows_);
   if (is_empty || log == nullptr) return;
   uint64_t next = begin;
+  bool is_cut = false;  // the log ends within a segment
   const uint64_t archived_end = archives.empty() ? begin : archives.back() + 1;
   for (; next < archived_end; ++next) {
     const uint64_t first = next * segment_rows_;
     if (std::binary_search(archives.begin(), archives.end(), next) && load_segment(log, next, loader, report)) continue;
     // The segment's journal still exists if the process died before it could remove it.
     if (std::binary_search(journals.begin(), journals.end(), next)) {
-      const uint64_t rows = load_journal(log, next, first, loader, report);
+      // A log can end within a segment, but not continue behind a part of one.
+      RecoveryReport unused;
+      const bool is_usable =
+          next + 1 == archived_end || load_journal(log, next, first, nullptr, &unused) == segment_rows_;
+      const uint64_t rows = is_usable ? load_journal(log, next, first, &loader, report) : 0;
       report->lost_rows += segment_rows_ - rows;
       if (rows < segment_rows_)
         report->problems.push_back({Code::kCorrupt, name_of(writer, next, "wal") + " is truncated"});
       if (rows == segment_rows_) continue;
-      if (rows > 0) break;
+      is_cut = rows > 0;
+      if (is_cut) break;
     } else {
       report->lost_rows += segment_rows_;
       if (!std::binary_search(archives.begin(), archives.end(), next))
@@ -267,8 +273,8 @@ void Storage::load_writer(uint32_t writer, const std::vector<uint64_t>& archives
     }
     log->load(nullptr, first, segment_rows_);
   }
-  for (; std::binary_search(journals.begin(), journals.end(), next); ++next) {
-    const uint64_t rows = load_journal(log, next, next * segment_rows_, loader, report);
+  for (; !is_cut && std::binary_search(journals.begin(), journals.end(), next); ++next) {
+    const uint64_t rows = load_journal(log, next, next * segment_rows_, &loader, report);
     report->journal_rows += rows;
     if (rows < segment_rows_) break;
   }
@@ -303,7 +309,7 @@ bool Storage::load_segment(WriterLog* log, uint64_t segment, const Loader& loade
   return true;
 }
 
-uint64_t Storage::load_journal(WriterLog* log, uint64_t segment, uint64_t position, const Loader& loader,
+uint64_t Storage::load_journal(WriterLog* log, uint64_t segment, uint64_t position, const Loader* loader,
                                RecoveryReport* report) {
   const std::string name = name_of(log->number(), segment, "wal");
   const auto file = files_->map(path(name));
@@ -324,7 +330,8 @@ uint64_t Storage::load_journal(WriterLog* log, uint64_t segment, uint64_t positi
         report->problems.push_back({Code::kCorrupt, name + " is damaged at byte " + std::to_string(offset)});
       break;
     }
-    if (Status status = loader.append(log, data.data() + offset + sizeof frame, frame.rows); !status.ok()) {
+    const uint8_t* rows = data.data() + offset + sizeof frame;
+    if (Status status = loader == nullptr ? Status() : loader->append(log, rows, frame.rows); !status.ok()) {
       report->problems.push_back(status);
       break;
     }

@@ -105,8 +105,9 @@ class Storage {
   void load_writer(uint32_t writer, const std::vector<uint64_t>& archives, const std::vector<uint64_t>& journals,
                    const Loader& loader, RecoveryReport* report);
   bool load_segment(WriterLog* log, uint64_t segment, const Loader& loader, RecoveryReport* report);
-  // Loads a segment's journal, which must begin at `position`, up to the first invalid frame. Returns its row count.
-  uint64_t load_journal(WriterLog* log, uint64_t segment, uint64_t position, const Loader& loader,
+  // Loads a segment's journal, which must begin at `position`, up to the first invalid frame. Returns its row count. If
+  // `loader` is null, the rows are only counted.
+  uint64_t load_journal(WriterLog* log, uint64_t segment, uint64_t position, const Loader* loader,
                         RecoveryReport* report);
   static void set_indexes(LoadedArchive* loaded_archive, const std::vector<Index>& indexes);
 

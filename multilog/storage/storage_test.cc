@@ -194,6 +194,33 @@ TEST_F(StorageTest, ADamagedSegmentIsNamedAndTheRestStaysReadable) {
   EXPECT_EQ(log->writer(0)->tail(), 4000u);
 }
 
+// The journal of a damaged segment is used if it still exists. If it is truncated, the log ends there, or, if there are
+// later segments, has a gap. No row may be loaded twice.
+TEST_F(StorageTest, ATruncatedJournalReplacesADamagedSegmentOnlyAtTheEnd) {
+  for (const bool is_last : {true, false}) {
+    files_.restore({});
+    auto log = open(Durability::kGroupCommit, 8);
+    Writer* writer = *log->add_writer();
+    append(log.get(), writer, 100);
+    ASSERT_TRUE(writer->commit().ok());
+    const std::vector<uint8_t> journal = files_.save().at("/d/w0-00000000.wal");
+    append(log.get(), writer, is_last ? 156 : 3 * kSegmentRows - 100);
+    ASSERT_TRUE(writer->commit().ok());
+    ASSERT_TRUE(log->close().ok());
+    log.reset();
+    ForgetfulFileSystem::State files = files_.save();
+    ASSERT_TRUE(files.contains("/d/w0-00000000.seg"));
+    files["/d/w0-00000000.wal"] = journal;
+    files["/d/w0-00000000.seg"][20] ^= 1;
+    files_.restore(files);
+    log = open();
+    EXPECT_EQ(check_rows(*log), 0u);
+    EXPECT_EQ(log->writer(0)->tail(), is_last ? 100u : 3 * kSegmentRows);
+    EXPECT_EQ(log->recovery().lost_rows, is_last ? kSegmentRows - 100 : kSegmentRows);
+    EXPECT_EQ(log->aggregate({}, {.function = "COUNT"})->values[0].as_double(), is_last ? 100 : 2 * kSegmentRows);
+  }
+}
+
 TEST_F(StorageTest, RetentionBySizeAndAge) {
   retain_bytes_ = 60000;
   auto log = open(Durability::kInterval, 8);
