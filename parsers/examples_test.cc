@@ -1,5 +1,5 @@
-// Tests the output of `tapline parsers NAME` for every parser: units, descriptions, kinds of strings, and an example,
-// which must be a tuple that the parser emits for some capture in the repository.
+// Tests every parser's schema, which `tapline parsers NAME` prints: units, descriptions, kinds of strings, and the
+// example, which must be a tuple that the parser emits for some capture in the repository.
 #include <gtest/gtest.h>
 
 #include <algorithm>

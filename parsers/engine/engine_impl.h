@@ -17,8 +17,9 @@ namespace tapline {
 inline constexpr size_t kMaxAbsorbed = 64;  // bits of Engine::AbsorbResult::left
 
 // Every parser that a query may request is loaded at the start, so that each has its slot in a connection's entry; an
-// unrequested parser costs nothing. A burst is processed packet by packet. With a single parser that sees only packets,
-// all packets between two events that could invalidate a connection are passed to it together (`run_`).
+// unrequested parser costs no time. A burst is processed packet by packet. If the only requested parser reads no
+// streams, it receives several packets at once (`run_`), up to the next event that could invalidate one of their
+// connections.
 //
 //   engine.cc         bursts, connections, time
 //   engine_absorb.cc  packets that no parser needs to see
@@ -82,8 +83,8 @@ class Engine::Impl final : public StreamReceiver {
     uint32_t datagrams = 0;
   };
 
-  // Adds the duration of a parser call to the parser's cost, in timed bursts only: two reads of the counter take about
-  // 50 cycles, which is too much for every packet.
+  // Counts the packets of a parser call and, in timed bursts, its cycles: two reads of the time stamp counter take
+  // about 50 cycles, which is too much for every packet.
   class Timer {
    public:
     Timer(LoadedParser* loaded, size_t packets, bool timed) : stats_(timed ? &loaded->stats : nullptr) {
@@ -114,25 +115,25 @@ class Engine::Impl final : public StreamReceiver {
   // Selects the parsers that queries want, and the work that these parsers need.
   void choose_active();
 
-  // Overlaps the memory loads of a burst, instead of waiting for one after another.
+  // Prefetches the table entries and the parsers' state for a burst, so that its cache misses overlap.
   void look_ahead(std::span<const Packet> burst);
 
   // Reads the leading packets of the burst that are plain and earlier than `end_ns`, prefetches the data that they will
   // need, and returns their number.
   size_t read_plain(std::span<const RawPacket> burst, int64_t end_ns);
 
-  // If no parser has to see the packet, applies the effects that process() would have. Sets *queries to the queries
-  // that want the packet.
+  // Applies the effects that process() would have on a packet that no parser has to see, and sets *queries to the
+  // queries of its connection. Returns false, and changes no connection, if a parser may have to see the packet.
   bool absorb_one(size_t i, const RawPacket& raw, uint64_t always, uint64_t* queries);
 
   void deliver_run();
-  // Delivers a repeated view: a packet that another tap has already shown.
+  // Delivers a packet that is counted elsewhere (Packet::repeated_view) to the parsers that want such packets.
   void deliver_view(Packet& packet);
-  // Called when packet time has left the current interval of some parser, or the current second: ends the intervals
-  // that are over and, if a second is over, idle connections.
+  // Ends the intervals that are over and, if a second is over, idle connections. Called when time reaches the end of
+  // the current period.
   void tick(int64_t time_ns);
   void end_intervals(int64_t time_ns);
-  // Computes the current intervals, and the time when the first of them ends.
+  // Starts the next interval of each parser whose interval is over, and computes the current period.
   void begin_intervals(int64_t time_ns);
   int64_t deadline_ns(const Connection& connection) const;
 
@@ -156,10 +157,11 @@ class Engine::Impl final : public StreamReceiver {
   // Reschedules the connection, since each TCP state has its own timeout. Ends the streams after a reset.
   void state_changed(Connection& connection, const Packet& packet);
 
-  // Evicts a connection to which the preceding packets of the run may still refer.
+  // Ends a connection that is evicted or replaced. Delivers the run first, since its packets may refer to the
+  // connection.
   void give_way(Connection& connection, const Packet& packet);
 
-  // Returns true if a stream parser follows the connection.
+  // Returns true if a stream parser with queries has not given up the connection.
   bool wanted(const Connection& connection) const { return (all_ignore_ & ~connection.ignored_by) != 0; }
 
   // Ends the connection for the ending queries, at the time of their end. Returns true if it continues for other
@@ -171,7 +173,7 @@ class Engine::Impl final : public StreamReceiver {
   void end_for(LoadedParser& loaded, Connection& connection, uint64_t ending);
   void clear_state(LoadedParser& loaded, Connection& connection);
 
-  // Resets the state of stream parsers, since the streams have ended and begin again.
+  // Clears the state of stream parsers: the connection's streams have ended at an apparent reset and now begin again.
   void forget_streams(Connection& connection);
   void retire(Connection& connection);
   void retire_now(Connection& connection);
@@ -186,7 +188,7 @@ class Engine::Impl final : public StreamReceiver {
       (gives_up ? connection.ignored_by : going_on) |= loaded.ignore_bit;
     };
     if (settling_) [[unlikely]] {
-      // Tuples pending at the end belong to queries that are no longer active.
+      // Parsers whose queries are all ending are no longer in active_, but still have to emit pending tuples.
       for (LoadedParser& loaded : loaded_) {
         if (loaded.emitter.queries_ != 0) notify(loaded);
       }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kMaxStreamParsers = 16;  // bits of Connection::ignored_by
 
-// Returns a bit for each field that is an SQL statement, among the first 64 fields.
+// Returns a mask of the fields, among the first 64, that contain SQL statements.
 uint64_t statements_of(const Schema& schema) {
   uint64_t statements = 0;
   for (size_t i = 0; i < std::min<size_t>(schema.fields.size(), 64); ++i) {
@@ -90,7 +90,7 @@ void Engine::Impl::choose_active() {
   views_in_runs_ = views_ && runs_ && !connections_;
   const auto wants_every = [](const LoadedParser* loaded) { return loaded->needs.every_packet; };
   absorbs_ = connections_ && ending_ == 0 && std::none_of(active_.begin(), active_.end(), wants_every);
-  // A new parser has seen nothing yet, and starts in the middle of an interval.
+  // A newly requested parser starts in the middle of an interval, and has seen no connection in the current period.
   if (clock_ns_ != INT64_MIN) begin_intervals(clock_ns_);
   ++tick_number_;
 }

@@ -162,7 +162,7 @@ TEST(Engine, IdleConnectionsEndByPacketTime) {
   EXPECT_EQ(harness.engine().stats().live_connections, 0u);
 }
 
-// An ended connection is kept only to absorb stray packets.
+// An ended connection is kept for a short time, to recognise stray packets.
 TEST(Engine, EndedConnectionsAreForgottenSoon) {
   EngineOptions options = Harness::small();
   options.closed_timeout_ns = 10'000'000'000;
@@ -256,7 +256,7 @@ TEST(Engine, TheTableSurvivesManyConnections) {
   EXPECT_EQ(incarnations(harness, "timeout").size(), 20u * 900u);
 }
 
-// Mimics a lane whose queries are added and removed: http_get is requested, dropped, and requested again in the same
+// Mimics a lane whose queries are added and removed: http_get is requested, dropped, and requested again during one
 // connection.
 TEST(Engine, AParserThatIsAddedAgainStartsEmpty) {
   Conversation conversation;
@@ -290,8 +290,8 @@ TEST(Engine, AParserThatIsAddedAgainStartsEmpty) {
   EXPECT_EQ(requests, (Lines{"/a - request", "/b 204 "}));
 }
 
-// Ending queries in steps emits the same tuples as ending them in one call, with the time of the end, despite packets
-// in between.
+// Ending queries step by step emits the tuples that end_queries() would emit, with the time of begin_end(), although
+// packets arrive in between.
 TEST(Engine, EndingStepByStepIsEquivalent) {
   Harness harness({"tcp_conn_time"});
   for (uint32_t i = 0; i < 10; ++i) {

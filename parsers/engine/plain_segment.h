@@ -21,7 +21,7 @@ struct PlainSegment {
     const uint8_t* ip = raw.data + kIpAt;
     const uint8_t* tcp = ip + kIpBytes;
     if (load<uint16_t>(raw.data + kIpAt - 2) != 0x0008 || ip[0] != 0x45 || ip[9] != protocol::kTcp) return false;
-    // Fragments have an offset, or the flag for more fragments.
+    // Fragments have a non-zero offset or the more-fragments flag.
     if ((load<uint16_t>(ip + 6) & 0xff3f) != 0) return false;
     const uint32_t ip_bytes = __builtin_bswap16(load<uint16_t>(ip + 2));
     const uint32_t header_bytes = kIpBytes + (tcp[12] >> 4) * 4u;

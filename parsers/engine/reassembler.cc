@@ -8,7 +8,7 @@
 namespace tapline {
 namespace {
 
-// Data this far ahead of the delivered bytes are ignored unless the receiver acknowledged them.
+// Data farther than this ahead of the delivered bytes are ignored unless the other side has acknowledged that far.
 constexpr int32_t kMaxAheadBytes = 1 << 26;
 
 bool before(uint32_t a, uint32_t b) { return sequence_distance(a, b) > 0; }
@@ -23,7 +23,7 @@ Reassembler::Reassembler(uint64_t max_bytes, uint32_t max_flow_bytes, StreamRece
 
 void Reassembler::add(const Packet& packet, Side side) {
   Connection& connection = *packet.connection;
-  // The payload of a RST is human-readable text (RFC 9293 section 3.5.3).
+  // A RST may carry diagnostic data, which are not part of the stream (RFC 9293 section 3.5.3).
   const bool has_data = packet.payload_bytes > 0 && !packet.has_tcp_flag(tcp_flag::kRst);
   if (connection.stream == 0) {
     if (!has_data) return;
@@ -53,8 +53,8 @@ void Reassembler::add(const Packet& packet, Side side) {
   if (connection.stream != 0) note_missing(connection);
 }
 
-// Opens the streams of both sides. Each starts after its side's SYN or, if there is none, at the other side's
-// acknowledgement. In both cases this is seq_end, since no payload has advanced it yet.
+// Opens the streams of both sides, each at seq_end: after its SYN, at the other side's first acknowledgement if no SYN
+// was captured, or in mid-stream, if parsers want the connection only now.
 void Reassembler::open(Connection& connection, const Packet& packet, Side side) {
   uint32_t index = free_head_;
   if (index != 0) {
@@ -69,7 +69,7 @@ void Reassembler::open(Connection& connection, const Packet& packet, Side side) 
     Half& half = streams_[index].half[current];
     half.known = (connection.seq_known >> current & 1) != 0;
     half.next_seq = connection.seq_end[current];
-    // In a stream that was joined in the middle, data before the first byte seen are not worth waiting for.
+    // A stream that was joined in the middle begins with this packet, even if its data had been acknowledged before.
     const bool is_first = current == side && half.known && before(packet.tcp_seq, half.next_seq);
     if (is_first && !connection.start_known(current)) half.next_seq = packet.tcp_seq;
   }
@@ -93,8 +93,8 @@ void Reassembler::abandon(Connection& connection) {
   if (connection.stream != 0) release(connection);
 }
 
-// Uses the packet's own acknowledgement, not the highest one seen: when a late packet was sent, its sender had not yet
-// received the data that the highest one acknowledges.
+// Computes peer_offset from the packet's own acknowledgement, not the highest one seen: when a late packet was sent,
+// its sender had not yet received the data that the highest one acknowledges.
 Segment Reassembler::segment_of(Connection& connection, const Packet& packet, Side side) {
   const Half& peer = stream_of(connection).half[other_side(side)];
   Segment segment{.time_ns = packet.time_ns, .offset = 0, .peer_offset = 0, .peer_offset_known = false};
@@ -124,8 +124,8 @@ void Reassembler::note_ack(Half& half, const Packet& packet) {
   if (half.acked_packets == 0) half.acked_since_ns = packet.time_ns;
 }
 
-// Records where the stream ends. A FIN outside the window changes nothing (RFC 9293 section 3.10.7.4). The FIN's
-// acknowledgement may overtake the FIN, which is then one byte behind.
+// Records where the stream ends. A FIN outside the window changes nothing (RFC 9293 section 3.10.7.4). If the FIN's
+// acknowledgement was captured first, the FIN may be one byte behind next_seq.
 void Reassembler::note_fin(Half& half, const Packet& packet) {
   const uint32_t end = packet.tcp_seq + packet.payload_bytes + (packet.has_tcp_flag(tcp_flag::kSyn) ? 1 : 0);
   const int32_t ahead = sequence_distance(half.next_seq, end);
@@ -151,8 +151,8 @@ void Reassembler::payload(Connection& connection, Side side, Piece piece) {
   if (believed) buffer(connection, side, piece);
 }
 
-// Delivers a piece that is next in order. Where it overlaps waiting data, their bytes are used, since they arrived
-// first.
+// Delivers a piece that is next in order. Where it overlaps waiting chunks, the chunks' bytes are used, since they
+// arrived first.
 void Reassembler::in_order(Connection& connection, Side side, Piece piece) {
   while (piece.length > 0) {
     const Half& half = stream_of(connection).half[side];
@@ -173,7 +173,7 @@ void Reassembler::in_order(Connection& connection, Side side, Piece piece) {
   drain(connection, side);
 }
 
-// Returns false if no parser wants the connection any longer and its stream has been freed.
+// Returns false if no parser wants the connection any longer; its stream has then been freed.
 bool Reassembler::deliver(Connection& connection, Side side, const Piece& piece) {
   Half& half = stream_of(connection).half[side];
   Segment segment = piece.segment;
@@ -325,7 +325,7 @@ void Reassembler::discard_stale_hole(Connection& connection, Side side, int64_t 
   }
 }
 
-// Updates connection.missing. An acknowledgement of just one byte may be for a FIN that was not captured.
+// Updates connection.missing. An acknowledgement just one byte beyond next_seq may be for a FIN that was not captured.
 void Reassembler::note_missing(Connection& connection) {
   const Half* half = stream_of(connection).half;
   const auto missing = [&](Side side) {
@@ -356,7 +356,7 @@ void Reassembler::finish_side(Connection& connection, Side side, StreamEnd end, 
   if (half.ended) return;
   half.ended = true;
   // The FIN or an acknowledgement proves that these bytes were sent, although they were not captured. An
-  // acknowledgement of just one byte may be for a FIN that was not captured.
+  // acknowledgement just one byte beyond next_seq may be for a FIN that was not captured.
   uint32_t last = half.next_seq;
   if (half.acked_known && before(last + 1, half.acked)) last = half.acked;
   if (half.fin_known) last = half.fin_seq;

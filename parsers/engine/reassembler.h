@@ -27,7 +27,7 @@ class StreamReceiver {
 //
 // In-order data goes directly from the packet to the receiver. Out-of-order data waits in chunks, which are bounded per
 // flow and in total. A hole is skipped when
-//  - the other side has acknowledged the data after it, and the hole is still open a few packets or a moment later (a
+//  - the other side has acknowledged its bytes, and it is still open kMaxHolePackets packets or kStaleHoleNs later (a
 //    mirror may deliver packets a few places late),
 //  - it has been open for kHoleTimeoutNs (captures of one direction have no acknowledgements),
 //  - the buffers are full, or the connection ends.
@@ -41,9 +41,9 @@ class Reassembler {
   Reassembler(uint64_t max_bytes, uint32_t max_flow_bytes, StreamReceiver* receiver);
 
   // Processes a packet's payload and flags. Must be called before the packet advances connection.seq_end. REQUIRES: a
-  // TCP packet with packet.connection.
+  // TCP packet whose `connection` is set.
   void add(const Packet& packet, Side side);
-  // Ends the stream: delivers the waiting data with its gaps, then ends both sides.
+  // Ends the streams of both sides, after delivering their waiting data and gaps.
   void finish(Connection& connection, StreamEnd end, int64_t time_ns);
   // Drops the state of a connection that no parser wants, without delivering its data.
   void abandon(Connection& connection);
@@ -71,7 +71,7 @@ class Reassembler {
     Half half[2];
     uint32_t next_free;
   };
-  // A run of arriving payload. `bytes` is null for data that were not captured.
+  // Consecutive bytes of payload. `bytes` is null if they were not captured.
   struct Piece {
     uint32_t seq;
     uint32_t length;

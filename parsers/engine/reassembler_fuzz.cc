@@ -39,13 +39,13 @@ class ContractChecker final : public StreamParser {
     State& state = state_of<State>(connection);
     if (bytes == 0 || segment.offset != state.offset[side] || state.ended[side]) std::abort();
     state.offset[side] += bytes;
-    // The parser abandons some connections in the middle.
+    // Gives up some connections in mid-stream.
     return state.offset[side] % 97 == 96 ? StreamVerdict::kGiveUp : StreamVerdict::kContinue;
   }
 };
 
-// The model keeps the first captured copy of each byte of a side's stream. Delivered bytes must equal it, and skipped
-// bytes must have no copy.
+// Keeps the first captured copy of each byte of both streams. Delivered bytes must equal it, and skipped bytes must
+// have no captured copy unless a buffer was full.
 class ModelChecker final : public StreamReceiver {
  public:
   static constexpr uint32_t kStreamBytes = 1 << 16;

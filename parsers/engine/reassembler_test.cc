@@ -248,7 +248,8 @@ TEST(Reassembler, MidStreamAndOneWay) {
   Frame late_frame = client_data(4, "ef");
   late_frame.time_ns += Reassembler::kHoleTimeoutNs;
   EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late_frame}).client(), "a<1>cdef.");
-  // Data that arrive at the timeout are too late; a nanosecond earlier, they are not.
+  // A packet captured at the timeout closes the hole, so the missing byte is too late; one captured a nanosecond
+  // earlier does not.
   Frame missing = client_data(1, "b");
   missing.time_ns = late_frame.time_ns;
   EXPECT_EQ(reassemble({client_data(0, "a"), client_data(2, "cd"), late_frame, missing}).client(), "a<1>cdef.");
@@ -265,7 +266,7 @@ TEST(Reassembler, FullBuffersAbandonTheHole) {
   std::vector<Frame> frames =
       opened({client_data(0, "a"), client_data(2, "c"), client_data(4, "e"), client_data(6, "g")});
   EXPECT_EQ(reassemble(frames, options).client(), "a<1>c<1>e<1>g.");
-  // There would be room to fill the hole if other streams did not use it.
+  // A late byte fills its hole only if larger buffers have kept the hole open.
   frames.push_back(client_data(1, "b"));
   EXPECT_EQ(reassemble(frames, options).client(), "a<1>c<1>e<1>g.");
   EXPECT_EQ(reassemble(frames).client(), "abc<1>e<1>g.");

@@ -8,13 +8,13 @@
 
 namespace tapline {
 
-// The hash that finds entries of the connection table. It is the same for both directions of a flow, is never visible
-// outside, and has a random key per process, so that an attacker can't fill one chain of buckets.
+// The hash that finds entries of the connection table. It is the same for both directions of a flow, is never exposed,
+// and has a random key per table, so that an attacker can't direct all flows to one bucket.
 //
-// It is NH over the two ordered endpoints (Black et al., UMAC, 1999: two flows, even chosen ones, collide for at most
-// one in 2^64 keys, as long as no hash is seen), folded and mixed by one more multiplication, which takes fewer
-// operations than SipHash. The bound does not cover the folding. It is not a pseudo-random function, so it can't serve
-// as flow_hash, which every tuple contains.
+// It is NH over the two ordered endpoints (Black et al., UMAC, 1999: any two flows, even if an attacker chooses them,
+// collide for at most one in 2^64 keys, as long as no hash is seen), folded and mixed by one more multiplication, which
+// takes fewer operations than SipHash. The bound does not cover the folding. It is not a pseudo-random function, so it
+// can't serve as flow_hash, which every tuple contains.
 class TableHasher {
  public:
   TableHasher();  // draws the key
@@ -24,7 +24,7 @@ class TableHasher {
   }
 
   uint64_t operator()(const Packet& packet) const {
-    // Uses no other fields, so that a plain segment (TCP without VLAN or tunnel) has the same hash.
+    // This is 0 for TCP without VLAN or tunnel, so a packet read as a PlainSegment has the same hash.
     const uint64_t rest =
         static_cast<uint64_t>(packet.network_id) << 32 | packet.vlan_key() << 8 | (packet.protocol ^ protocol::kTcp);
     return mix(endpoint(packet.src_ip, packet.src_port), endpoint(packet.dst_ip, packet.dst_port), rest);
@@ -45,7 +45,7 @@ class TableHasher {
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   }
   uint64_t mix(uint64_t source, uint64_t destination, uint64_t rest) const {
-    // There is no branch, since it is unpredictable which of the two is smaller if both directions of many flows are
+    // Orders the endpoints without a branch, which would often be mispredicted, since both directions of many flows are
     // mixed.
     const uint64_t exchange = (source ^ destination) & -static_cast<uint64_t>(source > destination);
     const uint64_t low = source ^ exchange, high = destination ^ exchange;

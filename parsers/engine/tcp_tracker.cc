@@ -55,8 +55,9 @@ uint8_t track_syn(Connection& connection, const Packet& packet, Side side) {
   return tcp_event::kSyn;
 }
 
-// Returns true if two senders, or a SYN proxy, have responded to the same SYN. Until the handshake is complete, the
-// sequence numbers are compared exactly; later, data may have advanced the sender's number.
+// Returns true if this SYN/ACK's sequence number differs from an earlier one's, so that two senders (one may be a SYN
+// proxy) have responded to the SYN. Until the handshake is complete, the numbers are compared exactly; later, data may
+// have advanced the sender's number.
 bool conflicts(const Connection& connection, const Packet& packet, Side side) {
   if (!has(connection.syn_seen, side) || !has(connection.seq_known, side)) return false;
   const int32_t sent = sequence_distance(packet.tcp_seq + 1, connection.seq_end[side]);
@@ -87,7 +88,7 @@ void settle_syn_acks(Connection& connection, const Packet& packet, Side side) {
   connection.seq_end[server] = side == server ? packet.tcp_seq : packet.tcp_ack;
 }
 
-// Returns true if the packet shows that the handshake is over, even if the other direction is not captured.
+// Returns true if the packet shows that the handshake is complete, even if the other direction is not captured.
 bool completes_handshake(const Connection& connection, const Packet& packet, Side side) {
   if (!packet.has_tcp_flag(tcp_flag::kAck)) return false;
   if (connection.tcp_state == TcpState::kSynAnswered) return true;
@@ -118,17 +119,17 @@ bool is_near(const Connection& connection, uint32_t seq, Side side) {
   return off > -kWindowBytes && off < kWindowBytes;
 }
 
-// Returns true if a FIN belongs to this connection. One plausible number suffices, since the other may be far from the
-// one known here if the tap missed much of one direction. An attacker who sees neither direction knows neither number.
+// Returns true for a FIN of this connection. It suffices that its sequence number or its acknowledgement number is
+// plausible, since the tap may have missed much of one direction. An off-path attacker knows neither number.
 bool is_own_fin(const Connection& connection, const Packet& packet, Side side) {
   if (!packet.has_tcp_flag(tcp_flag::kFin)) return false;
   return is_near(connection, packet.tcp_seq, side) ||
          (packet.has_tcp_flag(tcp_flag::kAck) && is_near(connection, packet.tcp_ack, other_side(side)));
 }
 
-// Returns true if the receiver may accept this RST. Only a RST that acknowledges a SYN refuses it (RFC 9293 section
-// 3.10.7). Later, the receiver compares the RST with its next sequence number, which a tap does not know exactly: a RST
-// near that number may be accepted, and later packets show whether it was.
+// Returns true if the receiver may accept this RST. A RST in response to a SYN must acknowledge it (RFC 9293 section
+// 3.10.7). Later, the receiver compares the RST's sequence number with the next one that it expects, which a tap does
+// not know exactly: a RST near that number may be accepted, and later packets show whether it was.
 bool may_be_accepted(const Connection& connection, const Packet& packet, Side side) {
   const Side peer = other_side(side);
   if (connection.tcp_state == TcpState::kSynSent && side != connection.client_side) {
@@ -161,8 +162,9 @@ uint8_t track_rst(Connection& connection, const Packet& packet, Side side) {
 
 bool was_reset(const Connection& connection) { return connection.tcp_state >= TcpState::kReset; }
 
-// Returns true if the side continues after a RST: it sends more data, or acknowledges data sent after the RST. A server
-// that seemed to have refused continues with its SYN/ACK, and its client with any later packet.
+// Returns true if the side continues after a RST: it sends more data, or acknowledges data sent after the RST. After an
+// apparent refusal, the server continues with its SYN/ACK or any packet without SYN, and then the client with any
+// packet without SYN.
 bool goes_on(const Connection& connection, const Packet& packet, Side side) {
   if (connection.tcp_state == TcpState::kRefused) {
     if (side == connection.client_side) return connection.going_on != 0 && !is_syn(packet);
@@ -202,7 +204,8 @@ uint8_t track_fin(Connection& connection, Side side) {
 bool starts_new_incarnation(const Connection& connection, const Packet& packet, Side side) {
   if (!is_syn(packet)) return false;
   if (!is_syn_ack(packet)) return syn_is_new(connection, packet, side);
-  // The SYN itself was not captured, or was discarded as a stray while the old connection looked alive.
+  // A SYN/ACK starts one if its SYN was not captured, or was discarded as a stray while the old connection looked
+  // alive.
   return knows_incarnation(connection) && side != connection.client_side &&
          packet.tcp_ack - 1 != connection.incarnation && connection.tcp_state >= TcpState::kOpen;
 }

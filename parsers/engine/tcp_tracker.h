@@ -6,11 +6,12 @@
 
 namespace tapline {
 
-// These functions track a connection by its packets' flags (RFC 9293 section 3.3.2, as far as a tap between the two
-// sides can): the client side, the incarnation, the state. They use only the connection's entry.
+// These functions determine a connection's client side, incarnation and state from its packets' flags (RFC 9293 section
+// 3.3.2, as far as a tap between the two sides can). They use only the connection's entry.
 
 // Returns true if the packet belongs to a new connection that reuses these endpoints: a SYN with a different initial
-// sequence number while this connection is over, unanswered or silent, or a SYN/ACK in response to such a SYN.
+// sequence number while this connection is closing, over, not yet established, or silent, or a SYN/ACK in response to a
+// SYN that this connection does not know.
 bool starts_new_incarnation(const Connection& connection, const Packet& packet, Side side);
 
 // Starts a connection, or a flow of datagrams, with its first packet, sent by side 0.
@@ -24,9 +25,9 @@ uint8_t track_handshake(Connection& connection, const Packet& packet, Side side)
 // to another connection.
 inline constexpr int32_t kWindowBytes = 1 << 26;
 
-// Applies the whole effect of a packet without SYN, FIN and RST to a connection that is open or over, if both sides'
-// sequence numbers are known. `seq_end` is the sequence number after its last byte. Returns false, and changes nothing,
-// if the packet is far ahead of the data that the side has sent.
+// Applies the whole effect of a packet without SYN, FIN or RST. `seq_end` is the sequence number after its last byte.
+// Returns false, and changes nothing, if the packet is far ahead of the data that the side has sent. REQUIRES: the
+// state is from kOpen to kClosed, and both sides' sequence numbers are known.
 inline bool track_segment(Connection& connection, uint32_t seq_end, int64_t time_ns, Side side) {
   const auto ahead = static_cast<int32_t>(seq_end - connection.seq_end[side]);
   if (ahead >= kWindowBytes) [[unlikely]]

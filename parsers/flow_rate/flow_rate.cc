@@ -25,10 +25,10 @@ using rates::SequenceTracker;
 // Estimates the rate of each direction of each flow from the copies that an oversubscribed mirror port did not drop
 // (Planck section 3.2.2): one tuple for each interval in which the direction has packets.
 //
-// If several taps show a flow, the one that shows it first in an interval is its tap; copies at other taps count only
-// for those taps' ports. The counts are in the connection's entry. A flow takes a slot in the flow table with its first
-// payload, so SYN floods take none. Flows with something to report are listed in a vector, so the cost of an interval's
-// end depends only on the number of flows that were active in it.
+// If several taps show a flow, the one that shows it first in an interval is its tap; copies at other taps are used
+// only to estimate the queues of those taps' mirror ports. The counts are in the connection's entry. A flow takes a
+// slot in the flow table with its first payload, so SYN floods take none. Flows with something to report are listed in
+// a vector, so the cost of an interval's end depends only on the number of flows that were active in it.
 class FlowRate final : public Parser {
  public:
   explicit FlowRate(uint32_t max_flows) : flows_(max_flows, Forget{&begin_ns_, &evicted_}) {}
@@ -112,7 +112,7 @@ class FlowRate final : public Parser {
   static constexpr int64_t kShareAges = 16;  // number of times per interval that shares are renewed
 
   using Tap = rates::MirrorTaps<rates::SamplingShare>::Tap;  // the share was computed at share_ns_
-  // Both directions share an entry, indexed by Connection's sides, since each acknowledges the other one's data.
+  // The entry of a flow, with both directions (indexed by Side), since each acknowledges the other one's data.
   struct FollowedFlow {
     SequenceTracker trackers[2];
     BurstWindows windows[2];
@@ -159,7 +159,8 @@ class FlowRate final : public Parser {
     } else if (state.tap != packet.tap) {
       return;
     } else if (state.queries != packet.queries) [[unlikely]] {
-      // Queries were added or removed within the interval: each query receives just the packets that it wanted.
+      // Queries were added or removed within the interval. Reports the counts so far, so that each query receives only
+      // the packets that it wanted.
       out.header_of(packet);  // moves the clock
       refresh_shares(out.now_ns());
       report(flow, state.queries, out.now_ns(), out);
@@ -226,7 +227,7 @@ class FlowRate final : public Parser {
     evicted_ = 0;
   }
 
-  // Computes, for each tap, the share of the flows' payload that the tap has shown in the interval.
+  // Computes, for each tap, the share of its flows' payload that was captured in the interval.
   void sum_shares(int64_t now_ns) {
     for (Tap& tap : taps_) tap.own = {};
     share_ns_ = now_ns;
@@ -239,12 +240,12 @@ class FlowRate final : public Parser {
     }
   }
 
-  // Sums the shares unless they are recent, so that a flood of ending flows costs little.
+  // Computes the shares again unless they are recent, so that a flood of ending flows costs little.
   void refresh_shares(int64_t now_ns) {
     if (now_ns - share_ns_ > interval_ns() / kShareAges) sum_shares(now_ns);
   }
 
-  // Returns the state of the tap's mirror port in the interval; the caller adds the interval's length.
+  // Returns the state of the tap's mirror port in the interval; the caller sets the interval's length.
   static MirrorInterval interval_of(const Tap& tap) {
     MirrorInterval mirror;
     mirror.complete = tap.mirror.complete();

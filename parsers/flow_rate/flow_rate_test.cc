@@ -76,8 +76,8 @@ struct Judged {
   double errors = 0;
 };
 
-// Compares each tuple of a flow with the bytes that its sender sent in the same second. Ignores the first second, in
-// which flows begin and the queue fills, and the time after the last packet.
+// Compares each tuple that has this method with the bytes that the flow's sender sent in the same second. Ignores the
+// first second, in which flows begin and the queue fills, and the time after the last packet.
 Judged judge(const Harness& run, const MirrorRun& model, int seconds, const std::string& method) {
   Judged judged;
   for (const Tuple& tuple : run.tuples()) {
@@ -230,7 +230,7 @@ TEST(FlowRate, AShortenedIntervalHasTheRateOfItsPart) {
   for (const Tuple& tuple : run.tuples()) EXPECT_NEAR(number(tuple, "bits_per_second"), 800e6, 1e6);
 }
 
-// Neither SYNs nor one-segment flows displace a flow that sends, and flows that are no longer followed are counted.
+// Neither SYNs nor one-segment flows evict a flow that keeps sending. Evicted directions are counted.
 TEST(FlowRate, AFloodEvictsNoSendingFlow) {
   const std::vector<FlowSpec> flows = rates::testing::slow_flows(6, 2.0, 3);
   const std::vector<Frame> real = frames_of(run_mirror(flows, rates::testing::slow_mirror(), 4), flows);

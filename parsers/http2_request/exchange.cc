@@ -108,7 +108,7 @@ Unit Exchange::opening(Side side, std::string_view bytes, const Segment& first) 
   return frame(side, bytes, first);
 }
 
-// Reads an HTTP/1.1 request that asks for HTTP/2. Other HTTP/1 requests are outside this parser's scope.
+// Reads an HTTP/1.1 request to upgrade to HTTP/2. Other HTTP/1 requests are outside this parser's scope.
 Unit Exchange::upgrade_request(Side side, std::string_view bytes, const Segment& first) {
   if (upgrade_.requested) return Unit::none();
   const size_t end = bytes.substr(0, kMaxUpgradeBytes).find("\r\n\r\n");
@@ -136,7 +136,7 @@ Unit Exchange::upgrade_response(Side side, std::string_view bytes) {
   return Unit::taken(end + 4);
 }
 
-// Records that the server has agreed to HTTP/2, explicitly or by the bytes that it sends.
+// Records that the server has accepted a requested upgrade, as shown by its response or by HTTP/2 bytes of either side.
 void Exchange::agree() {
   if (!upgrade_.requested || upgrade_.agreed) return;
   upgrade_.agreed = true;
@@ -285,8 +285,8 @@ Request& Exchange::open_request(uint32_t stream, const Segment& first, std::stri
 void Exchange::request_headers(const Block& block, uint64_t end) {
   Request* request = pairing_.find_request(block.stream);
   if (request == nullptr) {
-    // A block that names no method may also be the trailers of a reported request. A new stream has a higher number
-    // than all earlier ones.
+    // A block without a known pseudo-header may be the trailers of a reported request, unless its stream number is
+    // higher than all earlier ones.
     const bool is_new = headers_.asks() || (headers_.unknown && block.stream > halves_[client_].highest_stream);
     if (!is_new || was_closed(block.stream)) return;
     request = &open_request(block.stream, block.first, headers_.method, headers_.authority(), headers_.path);
@@ -403,8 +403,8 @@ bool Exchange::may_resume_upgrade(Side side, std::string_view bytes) {
          read_upgrade(bytes.substr(0, end + 4), &head);
 }
 
-// Returns true if the segment certainly begins with frames: a readable header block, a known stream, or consecutive
-// frames up to the segment's end.
+// Returns true if the segment certainly begins with frames: they include a header block of a request or response, or a
+// frame of a pending stream, or the client is known and whole frames fill the segment.
 bool Exchange::is_chain(Side side, std::string_view bytes) {
   int frames = 0;
   bool certain = false;

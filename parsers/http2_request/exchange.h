@@ -98,7 +98,7 @@ class Exchange {
     bool ended = false;
     uint32_t highest_stream = 0;
   };
-  // An HTTP/1.1 request that asks for HTTP/2. It becomes stream 1 once the server has agreed.
+  // An HTTP/1.1 request to upgrade to HTTP/2. It becomes stream 1 once the server has agreed.
   struct Upgrade {
     bool requested = false;
     bool agreed = false;

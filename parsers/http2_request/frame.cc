@@ -8,7 +8,7 @@
 namespace tapline::http2 {
 namespace {
 
-// No known implementation allows longer frames.
+// Longer frames are implausible, since no common implementation allows them by default.
 constexpr uint32_t kMaxBytes = 1 << 20;
 constexpr uint32_t kReservedBit = 0x80000000;
 

@@ -51,7 +51,7 @@ bool fragment_of(const FrameHead& head, std::string_view payload, std::string_vi
 
 // Returns the name of a code in RST_STREAM and GOAWAY, such as "CANCEL"; "other" for codes without a name.
 std::string_view name_of_error(uint32_t code);
-// Returns the name of a status, such as "OK" or "NOT_FOUND"; "other" for codes without a name.
+// Returns the name of a gRPC status, such as "OK" or "NOT_FOUND"; "other" for codes without a name.
 std::string_view name_of_grpc_status(uint32_t code);
 
 }  // namespace tapline::http2

@@ -10,7 +10,7 @@ namespace {
 // An inflater's memory in addition to its table's entries, measured with libnghttp2 1.52.
 constexpr size_t kInflaterBytes = 8 << 10;
 constexpr uint64_t kFirstStatus = 8, kLastStatus = 14;
-// Replaces a literal that is added to the table under an unknown name.
+// Replaces the name of a literal that is added to the table, if the name refers to an unknown entry.
 constexpr std::string_view kPlaceholder = "\x40\x01?";
 
 // One header, or a dynamic table size update (RFC 7541 section 6).

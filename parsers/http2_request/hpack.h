@@ -13,7 +13,7 @@ class HeaderSink {
  public:
   virtual ~HeaderSink() = default;
   virtual void on_header(std::string_view name, std::string_view value) = 0;
-  // Called for a header whose name or value is in a part of the table that was never seen.
+  // Called for a header that refers to a table entry that was never seen, and for the rest of a malformed block.
   virtual void on_unknown() = 0;
 };
 

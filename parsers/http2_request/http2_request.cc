@@ -33,7 +33,7 @@ void Http2Request::emit_transaction(const TupleHeader& header, const Request* re
                                     Seen seen, Emitter& out) {
   const bool has_request = request != nullptr, answered = response != nullptr;
   const bool grpc_known = answered && response->grpc_status_known;
-  // A block that refers to lost entries of the table (RFC 7541 section 2.3.2) leaves its fields empty.
+  // A field is empty here if it refers to a table entry that was not captured (RFC 7541 section 2.3.2).
   const auto if_known = [](std::string_view text) { return text_if(!text.empty(), text); };
   out.emit(header,
            {if_known(has_request ? request->method() : ""), if_known(has_request ? request->host() : ""),

@@ -72,8 +72,8 @@ std::string data(uint32_t stream, const std::string& payload, int flags = 0) {
 std::string settings() { return frame(http2::kSettings, 0, 0, number(3, 2) + number(100, 4)); }
 std::string hello() { return std::string(http2::kPreface) + settings(); }
 
-// Joins blocks that were encoded one after another: they must be sent in the order of encoding, and a + b may encode
-// b first.
+// Concatenates parts with header blocks, which must be sent in the order in which they are encoded. A braced list is
+// evaluated from left to right; the operands of + need not be.
 std::string join(std::initializer_list<std::string> parts) {
   std::string text;
   for (const std::string& part : parts) text += part;
@@ -285,7 +285,7 @@ TEST(Http2Request, OneWayCaptures) {
   EXPECT_EQ(parse(response), (Lines{"- - - 200 1 complete response", "- - - 500 3 complete response"}));
 }
 
-// The earlier table is unknown: fields that refer to it stay empty, and all others are reported.
+// The earlier table is unknown: fields that refer to it are absent, and all others are reported.
 TEST(Http2Request, JoinsInMidStream) {
   Session talk;
   Conversation conversation;
@@ -298,7 +298,8 @@ TEST(Http2Request, JoinsInMidStream) {
   std::vector<Frame> frames = conversation.close().frames();
   frames.erase(frames.begin(), frames.begin() + 5);
   const Lines lines = parse(frames);
-  // shop.test and 201 are in the table that was not seen; REPORT was added later. Paths are sent as literals.
+  // shop.test and 201 refer to table entries that were not captured; REPORT was added later. Paths are sent as
+  // literals.
   EXPECT_EQ(lines, (Lines{"GET - /old - 3 complete ", "REPORT - /new 200 5 complete ", "REPORT - /new - 7 complete "}));
 }
 
@@ -396,7 +397,8 @@ TEST(Http2Request, AnEntryWithoutAKnownNameKeepsItsPlace) {
   };
   http2::HeaderDecoder decoder;
   Headers headers;
-  // "y: 9", a new header; then the unseen name of entry 63 with "2"; both are added to the table, starting with 62.
+  // "y: 9" with a new name, then the value "2" with the name of entry 63, which was not captured. Both are added to the
+  // table, in which "y: 9" is now entry 63.
   EXPECT_TRUE(decoder.decode(std::string_view("\x40\x01y\x01"
                                               "9\x7f\x00\x01"
                                               "2",

@@ -11,7 +11,7 @@ struct UpgradeHead {
   uint32_t body_bytes = 0;
 };
 
-// Reads a whole request head, up to and including its empty line. Returns false if it asks for no upgrade.
+// Reads a whole request head, up to and including its empty line. Returns false if it does not ask for HTTP/2.
 bool read_upgrade(std::string_view head, UpgradeHead* upgrade);
 
 // Returns true if the bytes may begin an HTTP/1.1 request.

@@ -39,8 +39,8 @@ class ControlScanner {
     if (begin + kBlock <= text_.size()) [[likely]]
       return controls_in(text_.data() + begin);
     if (begin >= text_.size()) return 0;
-    // Reads the last 64 bytes and drops those before `begin`. Copying the rest to a buffer first would stall on the
-    // stores.
+    // Reads the last 64 bytes and drops those before `begin`. Copying the rest to a buffer first would cause a
+    // store-forwarding stall.
     if (text_.size() >= kBlock)
       return controls_in(text_.data() + text_.size() - kBlock) >> (begin + kBlock - text_.size());
     char padded[kBlock];

@@ -40,8 +40,8 @@ bool Exchange::is_overtaken(Side side, std::span<const uint8_t> bytes, const Seg
   return readers_[side].may_be_overtaken(text) && pairing_.has_request_at(segment.offset);
 }
 
-// Called when the stream's first bytes are not a message. Some requests can be parsed only by the server; if it
-// responds with HTTP, the connection is HTTP, too.
+// Called when the stream's first bytes are not a message. A server may understand a request that this parser does not,
+// so the connection is still HTTP if the other side sends HTTP.
 void Exchange::leave_http(Side side, const Segment& segment, size_t bytes) {
   not_http_[side] = true;
   over_ |= is_connect(pairing_.answered()) || is_connect(pairing_.next_request());
@@ -49,7 +49,7 @@ void Exchange::leave_http(Side side, const Segment& segment, size_t bytes) {
   if (requester_ >= 0) on_hidden(side, segment.offset + bytes);
 }
 
-// Joins a stream in the middle: the parser did not see earlier data, since it was loaded while the connection was open.
+// Joins a stream in the middle: the parser did not see earlier data, since no query requested it then.
 void Exchange::join(Side side) {
   readers_[side].start_in_middle();
   if (requester_ >= 0) on_hidden(side, readers_[side].offset());
@@ -77,8 +77,8 @@ Framing Exchange::on_head(Side side, const Head& head, const Segment& first, boo
     requester_ = head.request ? side : other_side(side);
     sink_->on_client(static_cast<Side>(requester_));
   }
-  // This is a response in place of a request: the sides' roles were misjudged, or a host misbehaves. The framing is
-  // still valid.
+  // A client sent a response, or a server a request: the sides' roles were misjudged, or a host misbehaves. The head is
+  // ignored, and the message is treated as if it had no body.
   if (head.request != is_requester(side)) {
     if (is_requester(side)) pairing_.forget_reading();
     interim_ = !is_requester(side);

@@ -35,8 +35,8 @@ struct Response : ResponseHalf {
   uint32_t status = 0;  // 0 if it has no head
 };
 
-// Reads both sides of one connection: finds the client, frames each message, and detects the end of HTTP. Transactions
-// of a client that does not pipeline are reported right after any gap; see OrderedPairing.
+// Reads both sides of one connection: finds the client, frames each message, and detects the end of HTTP.
+// Transactions of a client that does not pipeline are reported correctly after any gap; see OrderedPairing.
 class Exchange final : private MessageHandler {
  public:
   using Request = http::Request;
@@ -47,7 +47,8 @@ class Exchange final : private MessageHandler {
   // server has been captured or acknowledged. The limit makes requests on a one-way mirror cheap, and reports them
   // early.
   static constexpr uint32_t kMaxUnheard = 16;
-  // A stream that was joined in the middle belongs to another protocol if it shows no HTTP within this many bytes.
+  // A connection that was joined in the middle uses another protocol if its streams together show no HTTP within this
+  // many bytes.
   static constexpr uint64_t kMaxSeekBytes = 16 << 20;
   static constexpr size_t kMaxMemoryBytes = size_t{512} << 20;
 

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 12> kUsualMethods = {"GET ",     "POST ",
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// The classes of all bytes, two bits each, since every byte of a request line is tested for both.
+// The classes of all byte values, in one table, since every byte of a request line is tested for both.
 constexpr uint8_t kToken = 1, kControl = 2;
 constexpr std::array<uint8_t, 256> kClasses = [] {
   std::array<uint8_t, 256> classes = {};
@@ -87,8 +87,8 @@ bool is_usual_method(std::string_view method) {
                      [&](std::string_view usual) { return usual.substr(0, usual.size() - 1) == method; });
 }
 
-// Accepts lines without a version, to which servers respond (RFC 9112 section 3), only if they are unlikely to be
-// another protocol's command.
+// Returns true for a request line. A line without a version, although servers respond to it (RFC 9112 section 3), is
+// accepted only if it is unlikely to be another protocol's command.
 bool is_request(const RequestLine& line) {
   if (line.versioned) return !line.url.empty();
   if (is_usual_method(line.method))
@@ -159,7 +159,7 @@ void take_coding(std::string_view codings, Head* head) {
   head->coded = !head->chunked && !equals_ignoring_case(last, "identity");
 }
 
-// Returns false for most of the irrelevant fields. Only three are relevant; the first letter excludes most others.
+// Returns true if the name of a relevant field (Host, Content-Length or Transfer-Encoding) begins with this letter.
 bool may_matter(char first) {
   const char lower = static_cast<char>(first | 0x20);
   return lower == 'h' || lower == 'c' || lower == 't';
@@ -192,8 +192,8 @@ void parse_start_line(std::string_view line, Head* head) {
   head->versioned = parts.versioned;
 }
 
-// The end of a line, without and with its terminator. take_line() returns false if the line at `begin` has no end, or
-// contains control characters.
+// The position of a line's terminator, and of the next line. take_line() returns false if the line at `begin` has no
+// end, or contains control characters.
 struct Line {
   size_t end;
   size_t next;

@@ -16,8 +16,8 @@ enum class StartKind : uint8_t {
   kResponse,  // a status line, complete at least up to its code
 };
 
-// Classifies the beginning of a message. Requests need a version at the end of the line, or a usual method with a path;
-// otherwise, any text protocol's command would qualify.
+// Classifies the beginning of a message. Requests need a version at the end of the line, or a method in capitals with a
+// path; otherwise, any text protocol's command would qualify.
 StartKind look_at(std::string_view bytes);
 
 // Returns true if a message may begin here, for resynchronising after a gap, where a false start is costly. Bytes that
@@ -28,10 +28,12 @@ bool may_resume_at(std::string_view bytes);
 // 1945 section 4.1). More text may follow only from a client that left out the version by mistake.
 bool is_simple_request(std::string_view bytes);
 
-// Returns true for the client preface of HTTP/2 (RFC 9113 section 3.4), which http2_request parses.
+// Returns true for the connection preface of an HTTP/2 client (RFC 9113 section 3.4). http2_request parses such
+// connections.
 bool is_http2_preface(std::string_view bytes);
 
-// Returns true if `further_text`, which has no line end, may continue the incomplete first line `line`.
+// Returns true if `further_text` may continue the incomplete first line `line`. REQUIRES: `further_text` has no line
+// end.
 bool may_continue_line(std::string_view line, std::string_view further_text);
 
 // Returns the position after the empty line that ends the head, or npos; *resume is then the position from which to
@@ -52,8 +54,8 @@ struct Head {
 };
 
 // Returns the length of the head at the beginning of `bytes`, parsed as parse_head() would, if it is complete and
-// ordinary: a usual method or a status, a version, nothing folded. Otherwise returns 0, which implies nothing about the
-// bytes, and *head must be reset. Takes half the time of look_at(), find_head_end() and parse_head() together.
+// ordinary: a usual method or a status, a version, no folded lines. Otherwise returns 0, which implies nothing about
+// the bytes, and *head must be reset. Takes half the time of look_at(), find_head_end() and parse_head() together.
 size_t parse_ordinary_head(std::string_view bytes, Head* head);
 
 // REQUIRES: look_at(bytes) is kRequest or kResponse. `bytes` may end early if the rest was not captured.

@@ -63,7 +63,7 @@ TEST(Head, OtherHeadsTakeTheSlowPath) {
   }
 }
 
-// Tests heads whose lengths straddle the scanner's block size, and ordinary heads with a few bytes changed.
+// Tests ordinary heads that are lengthened beyond the scanner's block size, changed in a few bytes, or truncated.
 TEST(Head, BothPathsAgree) {
   const std::vector<std::string> seeds = {
       "GET /index.html HTTP/1.1\r\nHost: www.example.org\r\nCookie: a=1\r\nContent-Type: text/plain\r\n\r\nbody",

@@ -234,8 +234,8 @@ TEST(HttpGet, NothingIsReportedAfterAnUpgrade) {
   }
 }
 
-// A tunnel's length fields have no meaning (RFC 9110 section 9.3.6), and the parser does not examine its contents as
-// HTTP.
+// Length fields in the response that opens a tunnel have no meaning (RFC 9110 section 9.3.6), and the parser does not
+// examine the tunnel's contents.
 TEST(HttpGet, TunnelsAtEveryCut) {
   const std::string connect = "CONNECT far:443 HTTP/1.0\r\n\r\n";
   const std::string hello = std::string("\x16\x03\x01\0\x05hello", 10);
@@ -319,7 +319,7 @@ TEST(HttpGet, RequestsWithoutAVersion) {
   // Servers that do not support HTTP/0.9 respond with a head.
   const std::string refused = "HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\nno";
   expect_at_every_cut(simple, refused, {whole("GET  /path 400", simple, refused)});
-  // These requests have no version, but have fields.
+  // This request has fields, but no version.
   const std::string fields = "GET /path\r\nHost: h\r\n\r\n";
   expect_at_every_cut(fields, page, {whole("GET h /path -", fields, page)});
   expect_at_every_cut(simple, "", Lines{"GET  /path - " + size(std::string_view(simple)) + " - request"});

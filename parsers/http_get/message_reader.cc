@@ -104,8 +104,8 @@ bool MessageReader::start(std::string_view& text, MessageHandler& handler) {
   return true;
 }
 
-// Handles bytes that do not begin a message. Returns false if no message was ever seen, so that the connection uses
-// another protocol.
+// Handles bytes that do not begin a message. Returns false if the connection uses another protocol: they are the
+// stream's first bytes, and not an HTTP/0.9 response either.
 bool MessageReader::reject(MessageHandler& handler) {
   drop_head();
   if (!recognised_ && !resumed_) {
@@ -252,8 +252,8 @@ void MessageReader::message_done(bool exact, MessageHandler& handler) {
   if (!exact) handler.on_hidden(side_, offset_);
 }
 
-// Ends a body if the gap at `gap_begin` extends beyond it. The body's length still gives its end, provided that there
-// was a body.
+// Ends a body, since the gap at `gap_begin` extends beyond it. The body's length still gives its end, provided that
+// there was a body.
 void MessageReader::end_in_gap(uint64_t gap_begin, MessageHandler& handler) {
   const bool is_known = !std::exchange(body_uncertain_, false);
   mode_ = Mode::kSeek;

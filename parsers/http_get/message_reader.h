@@ -24,7 +24,7 @@ class MessageHandler {
   // Called for each head. `first` is the segment of the head's first byte, with its offset. `is_cut` is true if the end
   // of the head was not captured.
   virtual Framing on_head(Side side, const Head& head, const Segment& first, bool is_cut) = 0;
-  // Called at the end of a message, whose last byte is before end_offset. `exact` is false if bytes were lost.
+  // Called at the end of a message, whose last byte is before end_offset. `exact` is false if its real end is unknown.
   virtual void on_message_end(Side side, uint64_t end_offset, int64_t time_ns, bool exact) = 0;
   // Called when unseen messages may precede this offset.
   virtual void on_hidden(Side side, uint64_t offset) = 0;

@@ -87,7 +87,7 @@ TEST(HttpGet, NeverPairsWrongIfAFrameIsLost) {
     for (size_t first = 0; first < frames; ++first) {
       for (size_t second = first + 1; second < frames; ++second) {
         Harness run({"http_get"});
-        // Responses have no number, so a pair is correct if its times are: each response takes 1 ms to the first byte.
+        // Responses have no number, so a pair is judged by its times: each response begins 1 ms after its request.
         run.all(three_with_lost({first, second}, response_cut));
         for (const testing::Tuple& tuple : run.tuples()) {
           if (!tuple["partial"].empty()) continue;
@@ -198,7 +198,7 @@ TEST(HttpGet, SwappedSegmentsHaveNoEffect) {
   }
 }
 
-// Runs http_get as if it had been loaded when each connection already had `skipped` pieces of payload.
+// Runs http_get as if a query had requested it after the first `skipped` pieces of payload.
 class LateParser final : public StreamParser {
  public:
   explicit LateParser(size_t skipped) : skipped_(skipped) {}

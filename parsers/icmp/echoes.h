@@ -34,7 +34,7 @@ class Echoes {
   using Request = EchoRequest;
   using Response = EchoReply;
   using Sink = TransactionSink<Request, Response>;
-  // Longer than programs wait for a reply.
+  // A request is reported without a reply after this time, which is longer than programs usually wait.
   static constexpr int64_t kTimeoutNs = 10'000'000'000;
   static constexpr int64_t kSilenceTimeoutNs = kTimeoutNs;
 

@@ -59,7 +59,7 @@ class Icmp final : public TransactionParser<icmp::Echoes> {
  protected:
   void emit_transaction(const TupleHeader& header, const EchoRequest* request, const EchoReply* response, Seen seen,
                         Emitter& out) override {
-    // Either host may ask the other, so the tuple's source is the one that asks.
+    // The tuple's source is the host that sent the request, which may be either side of the flow.
     TupleHeader turned = header;
     if ((request != nullptr ? request->asker : response->asker) != turned.src_ip) turn(&turned);
     const Message& message = request != nullptr ? request->message : response->message;
@@ -73,7 +73,7 @@ class Icmp final : public TransactionParser<icmp::Echoes> {
     if (!icmp::read(packet.payload(), packet.protocol == protocol::kIcmpV6, &message)) return;
     if (message.kind == Kind::kEchoRequest || message.kind == Kind::kEchoReply) {
       Connection& flow = *packet.connection;
-      // ICMP has no ports, so the address alone shows the side.
+      // ICMP has no ports, so the address alone identifies the side.
       const Side side = packet.src_ip == flow.ip[0] ? Side{0} : Side{1};
       with_exchange(flow, out, [&](icmp::Echoes& echoes, icmp::Echoes::Sink& sink) {
         const IpAddress& asker = message.kind == Kind::kEchoRequest ? packet.src_ip : packet.dst_ip;

@@ -28,7 +28,7 @@ std::string quoted(const testing::Bytes& ip, size_t bytes) {
   return std::string(ip.begin(), ip.begin() + static_cast<ptrdiff_t>(std::min(bytes, ip.size())));
 }
 
-// Returns the tuples' fields, with the endpoints of each flow.
+// Returns the two hosts and these fields of each tuple.
 Lines seen(const std::vector<Frame>& frames, const Lines& fields) {
   Harness harness({"icmp"});
   harness.all(frames);

@@ -89,7 +89,7 @@ def main():
             name = f"{capture.parent.name}/{capture.name}"
             if truth != ours:
                 wrong.append(f"{name}: only tshark {dict(truth - ours)}, only ours {dict(ours - truth)}")
-            # tshark prints milliseconds with three digits.
+            # tshark prints milliseconds with three decimals.
             if len(times) != len(our_times) or any(abs(t - o) > 1000 for t, o in zip(times, our_times)):
                 wrong.append(f"{name}: echo times {times[:5]} by tshark, {our_times[:5]} ours")
     for line in wrong:

@@ -62,7 +62,8 @@ class IpFlow final : public Parser {
     out.emit(header, {Value::string(name_of(packet))});
   }
 
-  // Returns true for GRE in UDP under DTLS (RFC 8086 section 4), an opaque tunnel: records of DTLS 1.0 or 1.2.
+  // Returns true for a DTLS 1.0 or 1.2 record to the port of GRE in UDP with DTLS (RFC 8086 section 4), an opaque
+  // tunnel.
   static bool is_encrypted_gre(const Packet& packet) {
     constexpr uint16_t kPort = 4755;
     const std::span<const uint8_t> record = packet.payload();

@@ -388,7 +388,7 @@ class Walk {
     }
   }
 
-  // Reports a name rather than a UUID. An absent UUID is all zeros, an absent name is empty.
+  // Records the topic; a name takes precedence over a UUID. An absent UUID is all zeros, an absent name is empty.
   void topic(std::string_view text, bool is_id) {
     if (body_.failed() || text.empty() || text.find_first_not_of('\0') == std::string_view::npos) return;
     if (is_id && !findings_.topic.empty()) return;

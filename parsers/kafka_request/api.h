@@ -34,7 +34,7 @@ inline constexpr int16_t kProduceKey = 0, kControlledShutdownKey = 7, kSaslHands
 // Returns null if there is no such key.
 const Api* api_of(int16_t key);
 
-// Returns the name of a code, such as "NONE" or "UNKNOWN_TOPIC_OR_PARTITION"; empty for unknown codes.
+// Returns the name of an error code, such as "NONE" or "UNKNOWN_TOPIC_OR_PARTITION"; empty for unknown codes.
 std::string_view name_of_error(int16_t code);
 
 // The results of following a path. Views point into the body.
@@ -49,7 +49,7 @@ struct Findings {
   bool whole = false;  // true if there were enough bytes, and none contradicted the path
 };
 
-// Reads a body of this version up to the end of the bytes.
+// Follows the path through a body of this version, until the path or the bytes end.
 Findings follow(std::string_view path, std::string_view body, int16_t version, bool flexible);
 
 }  // namespace tapline::kafka

@@ -38,10 +38,10 @@ struct Response : ResponseHalf {
 
 // Reads both sides of one connection to a Kafka broker.
 //
-// A connection counts as Kafka once a request has been read whose examined fields are all plausible and include a
-// string, or a response with a request's correlation ID. Requests without any text (an empty client ID, no topic) are
-// reported once they have a response. The handshake identifies the client; otherwise responses must not be mistaken for
-// requests, and the first 17 responses of a connection look like the head of a Produce.
+// A connection counts as Kafka once the parser has read a request with plausible fields, at least one of them a string,
+// or a response with a request's correlation ID. Requests without any text (an empty client ID, no topic) are reported
+// once they have a response. If the handshake was captured, it identifies the client. Otherwise, a response must not be
+// mistaken for a request: with a correlation ID of at most 17, it looks like the head of a Produce.
 class Exchange {
  public:
   using Request = kafka::Request;

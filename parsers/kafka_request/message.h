@@ -32,11 +32,12 @@ enum class ParseResult : uint8_t { kMore, kRequest, kNone };
 // Reads a request's header. kMore: this may become a request, but *wanted bytes are needed to decide.
 ParseResult parse_request(std::string_view bytes, RequestHead* head, size_t* wanted);
 
-// REQUIRES: kLengthBytes readable bytes.
+// Returns the length of a message, with its length field; UINT32_MAX if it is above kMaxResponseBytes. REQUIRES:
+// kLengthBytes readable bytes.
 uint32_t message_bytes(std::string_view bytes);
 int32_t int32_at(std::string_view bytes, size_t offset);
 
-// Returns the body after a response's correlation ID and tagged fields.
+// Returns a response's body, after the correlation ID and tagged fields; empty if its beginning was not found.
 std::string_view response_body(std::string_view bytes, int16_t key, bool flexible);
 
 }  // namespace tapline::kafka

@@ -83,7 +83,7 @@ class LinkLoad final : public Parser {
     for (size_t i = 0; i < sums_.size(); ++i) {
       Sum& ended = sums_[i];
       if (ended.queries == 0 || (ended.queries &= ~queries) != 0) continue;
-      // Flows still contribute to the sum. After two more intervals, these contributions have expired.
+      // Flows still have steps in the sum. Advancing it by two intervals makes these expire, so that it can be reused.
       ended.sum.next(), ended.sum.next();
       if (link_flows_ != nullptr) link_flows_->forget(static_cast<uint32_t>(i));
     }
@@ -163,8 +163,8 @@ class LinkLoad final : public Parser {
     if (followed->trackers[opposite].started()) {
       acknowledge(packet, opposite, followed, &tap.mirror);
     } else if (!port.separates_ports) {
-      // If ports have separate loads, the opposite direction does not load this one: it leaves through another port, or
-      // does not cross the switch.
+      // Not done if ports have separate loads: the opposite direction then leaves through another port, or does not
+      // cross the switch.
       acknowledge_unseen(packet, opposite, followed);
     }
   }
@@ -246,7 +246,7 @@ class LinkLoad final : public Parser {
     return static_cast<uint32_t>(std::find_if(places_.begin(), places_.end(), same) - places_.begin());
   }
 
-  // Returns the state of each tap's mirror port in the interval; the caller adds the interval's length.
+  // Returns the state of each tap's mirror port in the interval; the caller sets the interval's length.
   const std::vector<MirrorInterval>& intervals() {
     intervals_.assign(taps_.size(), MirrorInterval());
     for (size_t i = 0; i < taps_.size(); ++i) {
@@ -258,9 +258,8 @@ class LinkLoad final : public Parser {
     return intervals_;
   }
 
-  // Emits the load of every place that has shown a packet, to the queries that want the place's packets. A port has
-  // loads only for the queries that have seen one of its packets, since switches may copy none of its packets for other
-  // queries.
+  // Emits the load of every place that has shown a packet: that of a tap to all queries, that of a port only to those
+  // that have seen one of its packets, since switches may copy none of its packets for the others.
   void report(int64_t now_ns, uint64_t queries, Emitter& out) {
     uint64_t all = 0;
     for (const Sum& sum : sums_) all |= sum.queries;

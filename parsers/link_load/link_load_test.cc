@@ -245,7 +245,7 @@ TEST(LinkLoad, IntervalsFrom100MicrosecondsUp) {
   }
 }
 
-// The true load lies within the bounds of every millisecond, even while the mirror port's queue fills.
+// The true load lies within the bounds in almost every millisecond, even while the mirror port's queue fills.
 TEST(LinkLoad, AgreesWithTheSendersInEachMillisecond) {
   std::vector<FlowSpec> flows;
   for (uint32_t flow = 0; flow < 8; ++flow) flows.push_back({.bits_per_second = 2'000'000'000, .end_ns = 60 * kMs});
@@ -326,7 +326,7 @@ uint64_t bits_of(const Frames& frames, uint16_t out) {
 TEST(LinkLoad, EachMarkedPortHasItsLoad) {
   Conversation conversation;
   conversation.handshake().client(std::string(1000, 'x')).server(std::string(500, 'y')).client("z");
-  // Ports whose last four bits are equal share a slot in the cache of sums.
+  // Ports with the same last four bits share a slot in the cache of sums.
   const Frames one = marked(conversation.frames(), 1, 0x851);
   const Frames two = marked(Conversation({.client_port = 50000}).handshake().client("x").frames(), 0x851, 17);
   Frames all = merged(one, two);
@@ -347,7 +347,7 @@ TEST(LinkLoad, EachMarkedPortHasItsLoad) {
   EXPECT_EQ(bits, expected);
 }
 
-// If a query has seen no copy of a port's packets, the switch may not copy this port for the query.
+// If a query has seen no copy of a port's packets, the switch may not copy that port's packets for the query.
 TEST(LinkLoad, APortHasNoLoadForQueriesThatSawNoneOfItsPackets) {
   const Frames earlier = marked(Conversation().handshake().frames(), 1, 2);
   Frames late_frames = marked(Conversation({.client_port = 50000}).handshake().frames(), 3, 3);

@@ -16,7 +16,7 @@ constexpr uint8_t kStatOpcode = 0x10;
 constexpr uint64_t kLineEnd = 2;
 
 constexpr uint32_t kErrors = bit(Answer::kError) | bit(Answer::kClientError) | bit(Answer::kServerError);
-// Responses that have several lines.
+// Lines after which the response continues.
 constexpr uint32_t kGoesOn = bit(Answer::kValue) | bit(Answer::kStat) | bit(Answer::kItem);
 // Responses that can't be lines of another protocol.
 constexpr uint32_t kCertainResponses = bit(Answer::kValue) | bit(Answer::kStored) | bit(Answer::kNotStored) |
@@ -111,7 +111,8 @@ bool Request::contradicts(const Response& response) const {
 }
 
 // Returns true if the response follows a gap and is either the end of a get's response or the value of a key other than
-// the first. If the client had received everything before it, it is the beginning of the response instead.
+// the first. If the client had already received everything before it when it sent the request, it is the beginning of
+// the response instead.
 bool Request::may_lack_head(const Response& response) const {
   if (!response.after_gap || response.begin == peer_offset) return false;
   if (response.answer == Answer::kEnd) return true;
@@ -321,7 +322,8 @@ bool Exchange::may_resume(Side side, std::string_view bytes) const {
   return answer != Answer::kNone && (client_ >= 0 || is_in(answer, kCertainResponses));
 }
 
-// Finds where a torn response continues: the head of a requested value that ends like a value.
+// Returns the position where a torn response continues: the head of a requested key's value that is followed by another
+// value or the end of the response. Returns npos if there is none.
 size_t Exchange::resume_within(Side side, std::string_view bytes) const {
   constexpr std::string_view kHead = "\r\nVALUE ", kNext = "\r\nVALUE ", kLast = "\r\nEND\r\n";
   if (!torn_ || side == client_) return std::string_view::npos;

@@ -42,7 +42,7 @@ struct Mirror {
 };
 Degraded degrade(const std::vector<testing::Frame>& frames, const Mirror& mirror, uint32_t seed);
 
-// The servers' ports, which the last two degradations need.
+// The range of the servers' ports, needed for kRequestsOnly and kResponsesOnly.
 struct ServerPorts {
   uint16_t first, last;
 };

@@ -89,7 +89,7 @@ std::map<std::string, std::vector<std::string>> logged_requests() {
   return requests;
 }
 
-// Returns true if nginx logs the request in this form. It logs no URL for a request that it could not parse.
+// Returns true if the log entry matches the request. nginx logs no URL for a request that it could not parse.
 bool is_logged_as(const std::string& request, const std::string& logged) {
   return logged.starts_with(' ') ? request.ends_with(logged) : request == logged;
 }
@@ -104,7 +104,7 @@ TEST_F(DegradedCapture, TheTruthMatchesTheNginxLog) {
   for (const auto& [client, logged] : logged_requests()) {
     requests += logged.size();
     const std::vector<std::string>& ours = seen[client];
-    // If the client did not wait, a request may be logged without a response.
+    // If the client did not wait for the response, the log may have a request whose response was not sent.
     size_t next = 0;
     for (const std::string& request : ours) {
       while (next < logged.size() && !is_logged_as(request, logged[next])) ++next;

@@ -100,8 +100,8 @@ bool is_complete(const Message& message, const Copies& copies) {
   return covered >= message.head_end;
 }
 
-// Returns the possible times of the message's first byte: the time of the first of equal copies, or that of a
-// retransmission.
+// Returns the possible times of the message's first byte: for the original segment and each retransmission, the time of
+// its first copy.
 std::vector<int64_t> first_times(const Message& message, const Copies& copies) {
   std::vector<int64_t> times;
   for (const HeadPiece& piece : message.pieces) {

@@ -9,7 +9,7 @@
 
 namespace tapline::http {
 
-// Compares the output of http_get on a degraded capture with the transactions of the original.
+// The result of comparing http_get's output for a degraded capture with the transactions of the original.
 struct Score {
   uint64_t eligible = 0;  // pairs whose two heads are complete in the degraded capture
   uint64_t right = 0;     // pairs reported once and correctly

@@ -35,8 +35,8 @@ struct Transaction {
 };
 
 // Returns the transactions of an original capture, connection by connection, in the order of their requests. This is a
-// plain evaluator that keeps whole streams in memory and shares no code with the parser. Servers are on port 80. A
-// connection is read as long as it is valid HTTP.
+// plain evaluator that keeps whole streams in memory and shares no code with the parser. It assumes that servers use
+// port 80, and reads each connection as long as it is valid HTTP.
 std::vector<Transaction> transactions_of(const std::vector<testing::Frame>& frames);
 
 }  // namespace tapline::http

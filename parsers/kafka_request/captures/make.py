@@ -3,7 +3,7 @@
 kafka_small.jsonl, the clients' logs of their requests.
 
 Needs `make java`, librdkafka, tcpdump and permission to capture on the loopback interface. The broker's connections to
-its controller are in the capture, but not in the log.
+its controller use another port, so they are not in the capture.
 
 usage: make.py [FOLDER]
 """
@@ -27,7 +27,7 @@ SENT = re.compile(r"SEND\|(?P<client>[^#|]*)#.*\[thrd:(?P<thread>[^\]]*)\]: \S+:
                   r"(?P<bytes>\d+) bytes @ \d+, CorrId (?P<id>-?\d+)\)")
 RECEIVED = re.compile(r"RECV\|(?P<client>[^#|]*)#.*\[thrd:(?P<thread>[^\]]*)\]: \S+: Received (?P<api>\w+)Response \(v(?P<version>\d+), "
                       r"(?P<bytes>\d+) bytes, CorrId (?P<id>-?\d+), rtt (?P<rtt_ms>[\d.]+)ms")
-# The Java client's log names requests by constants.
+# The Java client logs request types as constants, such as API_VERSIONS.
 JAVA = re.compile(r"(?P<what>Sending (?P<sent>\w+) request with header|Received (?P<received>\w+) response from node (?P<from>\S+) for request with header) "
                   r"RequestHeader\(apiKey=\w+, apiVersion=(?P<version>\d+), clientId=(?P<client>[^,]*), correlationId=(?P<id>-?\d+)")
 for name in ("conf_new", "topic_new", "new", "topic_conf_new", "consumer_poll", "topic_partition_list_new", "NewTopic_new",
@@ -106,7 +106,7 @@ def traffic(broker):
 
 
 def requests_of(log):
-    """Parses librdkafka's log: one line per request, with its response's size. Sizes are those that the log states."""
+    """Parses librdkafka's log. Returns a row per request, with the sizes of request and response as logged."""
     waiting, lines = {}, []
     for line in log.splitlines():
         sent, received = SENT.search(line), RECEIVED.search(line)
@@ -117,7 +117,7 @@ def requests_of(log):
             lines.append(row)
         if received:
             row = waiting.pop((received["client"], received["thread"], int(received["id"])))
-            # librdkafka's rows for unanswered requests have no bytes.
+            # For an unanswered request, librdkafka logs a response of 0 bytes.
             row.update(answered=int(received["bytes"]) > 0, response_bytes=int(received["bytes"]), rtt_ms=float(received["rtt_ms"]))
     return lines
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes marked.pcap.zst: pings over the loopback interface with three code points, and one without.
+"""Makes marked.pcap.zst: pings over the loopback interface with two code points (one of them also with CE, and over
+IPv6), and pings without a code point.
 
 Needs root, ping and tcpdump.
 """
@@ -10,7 +11,7 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Traffic class: code point (RFC 2474) and congestion notification (RFC 3168).
+# Traffic classes: a code point (RFC 2474) and explicit congestion notification (RFC 3168).
 EXPEDITED, EXPEDITED_CONGESTED, BULK, PLAIN = 46 << 2, 46 << 2 | 3, 8 << 2, 0
 
 
