@@ -78,8 +78,8 @@ describe.skipIf(reason !== "")("dashboard", () => {
   }
 
   /**
-   * Runs the query in the editor and follows the page to it. Throws with the page's message if the query does not
-   * start.
+   * Runs the query in the editor, waits until the page shows the query, and returns its ID. Throws with the page's
+   * message if the query does not start.
    */
   async function runQuery(from = page, tenant = "q"): Promise<string> {
     await from.getByRole("button", { name: "Run" }).click();

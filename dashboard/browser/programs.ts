@@ -11,7 +11,7 @@ export const CHROMIUM = "/usr/bin/chromium";
 /** Maximum wait for anything in these tests, chosen for a busy machine. */
 export const TIMEOUT_MS = 90_000;
 
-/** The class archive that the end-to-end tests create. It may be missing, since it only speeds up startup. */
+/** The CDS archive that the end-to-end tests create. It may be missing, since it only speeds up startup. */
 const ARCHIVE = join(ROOT, "control-plane/target/e2e.jsa");
 const JAVA_OPTIONS =
   "-XX:TieredStopAtLevel=1 -Xlog:cds=off -Xlog:cds+dynamic=off" + (existsSync(ARCHIVE) ? ` -XX:SharedArchiveFile=${ARCHIVE}` : "");
@@ -63,7 +63,7 @@ export function freePort(): Promise<number> {
   });
 }
 
-/** Waits until a condition is true; an exception counts as false. */
+/** Waits until a condition is neither false nor undefined, and returns its value. An exception counts as false. */
 export async function until<T>(awaited: string, condition: () => Promise<T | false | undefined>): Promise<T> {
   const end = Date.now() + TIMEOUT_MS;
   let lastError: unknown = "it never became true";

@@ -1,9 +1,9 @@
-/** Two virtual links that show both sides of a queue, and a sender that fills the queue. */
+/** Two virtual links that carry the packets before and after a simulated queue, and their sender. */
 import { run } from "./programs";
 
 /**
- * Sends bursts of two flows into the first interface, each followed by a packet of a third flow, and then sends one
- * packet per millisecond into the second interface, as a queue would.
+ * Sends bursts of two flows into the first interface, each followed by a packet of a third flow, and then the same
+ * packets into the second interface, one per millisecond, as a queue would.
  */
 const SEND = `
 import math, socket, struct, sys, time

@@ -1,4 +1,4 @@
-/** Tests the page of a queue in real Chromium, with a real server and a real node over captures of a queue. */
+/** Tests the page of a queue in real Chromium, with a real server and a real node that read captures of a queue. */
 import axe from "axe-core";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";

@@ -44,7 +44,7 @@ export class Tapline {
     });
   }
 
-  /** Starts another MultiLog node. Returns the options with which a server reads it. */
+  /** Starts another MultiLog node. Returns the options with which a server uses it. */
   async startNode(name: string, networkInterface: string): Promise<{ options: string[]; end: () => Promise<void> }> {
     const address = `127.0.0.1:${await freePort()}`;
     const node = new Program(this.folder.path, name, join(ROOT, "build/bin/tapline-multilog"), "--node", name, "--listen", address, "--interface", networkInterface);
@@ -94,7 +94,7 @@ export class Tapline {
   }
 
   async close(): Promise<void> {
-    // The server ends first: its queries end with their agent's last results.
+    // The server ends first, so that the agent can still deliver the last results of the server's queries.
     await this.server?.end();
     await this.agent?.end();
     await this.node?.end();

@@ -20,7 +20,7 @@ interface TraceEvent {
 
 const MARK = "the thread of the page";
 
-/** Returns the tasks of the page's main thread while a function runs. */
+/** Runs a function, and returns the tasks that the page's main thread executed meanwhile. */
 export async function tasksDuring(browser: Browser, page: Page, done: () => Promise<void>): Promise<Task[]> {
   await browser.startTracing(page, { categories: ["toplevel", "blink.user_timing"] });
   await done();

@@ -1,4 +1,4 @@
-/** A virtual link with a web server at its other end, in a network namespace, that logs its requests. */
+/** A virtual link to a network namespace, in which a web server logs its requests. */
 import { createServer, get, request } from "node:http";
 import { Program, run, until } from "./programs";
 
@@ -35,7 +35,7 @@ export class WebLink {
     return `${this.address}:${PORT}`;
   }
 
-  /** Describes the link's two hosts as if they were under one switch. */
+  /** Returns an inventory in which the link's two hosts are connected to the same switch. */
   get inventory(): string {
     return `hosts: {client: ${this.prefix}.1, web: ${this.address}}
 network:

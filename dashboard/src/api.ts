@@ -1,4 +1,4 @@
-/** Sends requests to the server and reports the state of the connection to the page. */
+/** Sends requests to the server, and notifies listeners of the connection's state. */
 import type { Problem } from "./types";
 
 export type Link = "connecting" | "up" | "gone" | "unauthorized";

@@ -1,4 +1,4 @@
-/** Charts drawn by uPlot in the page's colours. A table next to each chart has the same values. */
+/** Charts drawn by uPlot in the page's colours. A table next to each chart has the latest window's values. */
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { number, quantity } from "./format";
@@ -17,10 +17,10 @@ function axis(more: uPlot.Axis): uPlot.Axis {
   return { stroke: () => colour("--muted"), grid: { stroke: () => colour("--line"), width: 1 }, ticks: { show: false }, font, ...more };
 }
 
-/** Size of the lower axis, with room for its first label below the last label of the other axis. */
+/** Size of the x axis. The gap keeps its first label below the lowest label of the y axis. */
 const BELOW = { size: 36, gap: 11 };
 
-/** A chart that fills its container's width and is redrawn when colours or names change. */
+/** A chart that fills its container's width. A change of colours, names or bounds re-creates its plot. */
 abstract class Chart<T> {
   readonly element = document.createElement("div");
   private plot: uPlot | null = null;
@@ -125,14 +125,14 @@ export function ofPartial(values: (number | null)[][], partial: boolean[]): (num
   return values.map((line) => line.map((value, index) => (partial[index] ? value : null)));
 }
 
-/** A distribution, drawn hollow if a part of its window was not monitored. */
+/** A distribution, drawn hollow or dashed if a part of its window was not monitored. */
 export interface Spread extends Distribution {
   partial: boolean;
 }
 
 /**
  * Shows the distribution of a group's values: exact counts between bounds, or the cumulative share up to each bound.
- * There are two bounds per octave at equal distances, so the axis is logarithmic.
+ * There are two bounds per octave, drawn at equal distances, so the axis is almost logarithmic.
  */
 export class DistributionChart extends Chart<Spread> {
   constructor(private readonly unit: string, private readonly cumulative: boolean) {
@@ -171,12 +171,12 @@ export class DistributionChart extends Chart<Spread> {
 const WHOLE = [1, 2, 5].flatMap((digit) => [...Array(12).keys()].map((power) => digit * 10 ** power)).sort((a, b) => a - b);
 
 /**
- * Returns all bounds of the buckets, from the one below the smallest to the largest, including empty buckets: 0, 1, 2,
- * 3, 4, 6, 8, 12…
+ * Returns the bounds of all buckets, including empty ones, from the one below the smallest to the largest: 0, 1, 2, 3,
+ * 4, 6, 8, 12…
  */
 export function allBounds(histogram: Distribution["histogram"]): number[] {
   const [zero, ...others] = histogram.map(({ le }) => le);
-  // A logarithmic axis has no zero, so zero is drawn next to the smallest value.
+  // A logarithmic axis has no zero, so zero is drawn next to the lowest other bound.
   if (zero === 0) return others.length === 0 ? [0] : [0, ...allBounds(histogram.slice(1)).filter((bound) => bound > 0)];
   const min = zero ?? 0;
   const max = histogram.at(-1)?.le ?? 0;

@@ -1,4 +1,4 @@
-/** The line below each result that states how much of the traffic it covers. */
+/** The completeness line of a result, which states how much of the traffic the result covers. */
 import { h } from "./dom";
 import { number, percent } from "./format";
 import type { Totals } from "./types";

@@ -1,5 +1,5 @@
-/** Creates elements. Text becomes only escaped text nodes, so strings from packets are never parsed as markup and can't
- * hide anything. */
+/** Creates elements. Text becomes text nodes with invisible characters escaped, so strings from packets can't act as
+ * markup or hide anything. */
 import { readableText } from "./readable";
 
 export type Child = Node | string | number | null | undefined | false;

@@ -1,5 +1,5 @@
 /**
- * The query editor: CodeMirror in a shadow root, where its styles are adopted style sheets, which the page's content
+ * The query editor: CodeMirror in a shadow root, so that its styles are adopted style sheets, which the page's content
  * security policy allows.
  */
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
@@ -130,8 +130,8 @@ function selectedRange(root: DocumentOrShadowRoot & { getSelection?: () => Selec
 }
 
 /**
- * Replaces selected text when the user types over it. The browser would preserve the look of the replaced text with an
- * inline style, which the content security policy blocks.
+ * Replaces selected text when the user types over it; returns true if it did. The browser would preserve the look of
+ * the replaced text with an inline style, which the content security policy blocks.
  */
 function replaceSelection(event: InputEvent, view: EditorView): boolean {
   const text = event.data;
@@ -149,8 +149,8 @@ function replaceSelection(event: InputEvent, view: EditorView): boolean {
 }
 
 /**
- * Converts a position. Lines and columns start at 1. Columns count code points; those beyond 16 bits take two units in
- * the document.
+ * Converts an error's position to offsets in the document, which count UTF-16 code units. Lines and columns start at 1;
+ * columns count code points.
  */
 export function place(document: Text, { line, column, length }: QueryError): { from: number; to: number } {
   const target = document.line(Math.min(Math.max(line, 1), document.lines));

@@ -1,4 +1,4 @@
-/** Follows a query's events as long as it runs, and reconnects when servers restart. Independent of the page. */
+/** Follows a query's events until the query ends, and reconnects when servers restart. Does not use the page. */
 import { EventParser, type ServerEvent } from "./sse";
 
 export type FollowLink = "connecting" | "open" | "lost" | "unauthorized" | "unknown" | "busy" | "ended";
@@ -11,7 +11,7 @@ export interface Follower {
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 5_000;
 
-/** Resolves once the query has ended, is unknown, or `signal` is aborted. */
+/** Resolves once the query has ended or is unknown, or `signal` is aborted. */
 export async function follow(url: string, token: () => string, follower: Follower, signal: AbortSignal): Promise<void> {
   let lastId = "";
   let retryMs = FIRST_RETRY_MS;

@@ -2,7 +2,7 @@
 
 const SIZES = ["B", "kB", "MB", "GB", "TB", "PB"];
 
-/** Formats a number with three significant digits; whole numbers keep all of theirs: 12.3 and 1,234. */
+/** Formats a whole number with all its digits (1,234), and others with about three significant digits (12.3). */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return "-";
   if (Number.isInteger(value)) return value.toLocaleString("en-US");

@@ -62,7 +62,7 @@ function plain(text: string): string {
   return text.replace(/"(?:[^"\\\n]|\\.)*"?|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g, (match) => " ".repeat(match.length));
 }
 
-/** Returns completions at the end of a query, ignoring the word being typed. */
+/** Returns completions after `before`, the part of the query `whole` up to the word being typed. */
 export function suggestions(before: string, whole: string, names: Names): Completion[] {
   const text = plain(before);
   const clause = /[\s\S]*(?:^|[\s)])(USE|PARSE|FROM|TO|AT(?=\s+[^\s=!<>,)])|VLAN|TENANT|WHERE|LIMIT|SAMPLE|PROCESS)\s([\s\S]*)$/i.exec(text);

@@ -4,7 +4,7 @@ import { bitsPerSecond, clock, number, percent } from "./format";
 import { table } from "./table";
 import type { LinkEvent, LinkEventFlow } from "./types";
 
-/** Maximum number of flows in a row. */
+/** Maximum number of flows in a table row. */
 const SHOWN_FLOWS = 3;
 const EXAMPLE =
   'PARSE link_load(link=10000000000, every=1ms, flows_above=0.9) FROM * TO * PROCESS (trigger: when="max(share) > 0.9", group=(switch, port), every=1ms, cooldown=3ms)';

@@ -8,7 +8,7 @@ const COLUMN = 76;
 const ROW = 96;
 const NODE_WIDTH = 66;
 const NODE_HEIGHT = 22;
-/** Distance between the two directions of a link. */
+/** Distance of each direction's line from the centre line of the link. */
 const APART = 5;
 
 export interface Place {
@@ -32,14 +32,14 @@ export interface LinkMap {
   levels: number;
 }
 
-/** Returns the latest share: the maximum of the last window in which the share was measured. */
+/** Returns the maximum share in the latest window that reports one; null if it is unknown. */
 export function latestShare(link: MeasuredLink): number | null {
   const shares = link.loads.filter((load) => load.field === "share" && load.statistic === "max");
   const latest = shares.sort((a, b) => b.window_end_ns - a.window_end_ns).at(0);
   return latest?.value ?? null;
 }
 
-/** Returns the links with two known ends. If several rows have the same ends, uses only the first. */
+/** Returns the links with two known ends; of several from the same switch to the same neighbour, only the first. */
 function known(links: MeasuredLink[]): Map<string, MeasuredLink> {
   const ends = new Map<string, MeasuredLink>();
   for (const link of links) {
@@ -51,7 +51,7 @@ function known(links: MeasuredLink[]): Map<string, MeasuredLink> {
 }
 
 /**
- * Assigns levels by distance from the hosts. Nodes that no row measures are hosts, unless one of them has several
+ * Assigns levels by distance from the hosts. Nodes without measured ports are hosts, unless one of them has several
  * neighbours: then only uplinks are measured, and all of these nodes are switches, which go into the upper row.
  */
 function levelsOf(links: MeasuredLink[]): Map<string, number> {

@@ -1,4 +1,4 @@
-/** The bar that shows the state of the server: unreachable, back, or waiting for a token. */
+/** A bar that shows that the server is unreachable or requires a token; otherwise empty. */
 import type { Api, Link } from "./api";
 import { fill, h } from "./dom";
 

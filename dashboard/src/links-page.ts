@@ -89,7 +89,7 @@ function message(error: unknown): HTMLElement {
   return h("p", { class: "message bad" }, explained(error));
 }
 
-/** The figures of one window: the values of one query's statistic that have the same end. */
+/** A line of the table: the values of a link's statistic in one window of one query. */
 export interface Line {
   link: MeasuredLink;
   statistic: string;

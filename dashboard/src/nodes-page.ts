@@ -1,4 +1,4 @@
-/** The programs on the hosts, with their state and their losses. */
+/** The MultiLog nodes and agents, with their state, losses and load. */
 import type { Api } from "./api";
 import { fill, h, type Child } from "./dom";
 import { explained } from "./drill";

@@ -9,7 +9,7 @@ export interface Page {
   close(): void;
 }
 
-/** Calls a function periodically, one call at a time, until closed; pauses while the page is hidden. */
+/** Calls a function periodically, one call at a time, while the page is visible. Returns a function that ends this. */
 export function every(ms: number, task: () => Promise<unknown>): () => void {
   let closed = false;
   let timer: ReturnType<typeof setTimeout>;

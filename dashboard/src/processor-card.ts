@@ -253,7 +253,7 @@ export function detailNames({ visible }: Pick<Snapshot, "visible">): string[] {
   return Object.keys(visible.find(({ details }) => details !== undefined)?.details ?? {});
 }
 
-/** Formats a detail in the unit of the value; counts have no unit. */
+/** Formats a detail in the value's unit; the detail `count` has no unit. */
 export function detailText({ details }: RowSummary, name: string, unit: string): string {
   const value = details?.[name] ?? null;
   return name === "count" ? number(value ?? NaN) : quantity(value, unit);

@@ -1,4 +1,4 @@
-/** All queries, and the editor for the next one. */
+/** All queries, and the editor for a new one. */
 import { type Api, ProblemError } from "./api";
 import { fill, h, setText } from "./dom";
 import { explained } from "./drill";
@@ -57,7 +57,7 @@ export class QueriesPage implements Page {
     return h("section", { class: "card", "aria-label": "Queries" }, h("h2", {}, "Queries"), this.empty, this.table);
   }
 
-  /** Loads the names for completion, which also works without them but offers less. */
+  /** Loads the parsers and processors for completion, which offers less without them. */
   private async learn(): Promise<void> {
     try {
       const [parsers, processors] = await Promise.all([
@@ -97,7 +97,7 @@ export class QueriesPage implements Page {
     }
   }
 
-  /** Keeps an older plan visible, but dimmed, while the text is invalid. */
+  /** Shows an error. An older plan stays visible, but dimmed, until the query is valid again. */
   private failed(error: unknown): void {
     this.plan.classList.add("stale");
     if (!this.plan.hasChildNodes()) fill(this.plan, h("h2", {}, "Plan"));

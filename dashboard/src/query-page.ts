@@ -100,7 +100,7 @@ export class QueryPage implements Page {
     if (message.type === "snapshot") this.cards[message.snapshot.processor]?.show(message.snapshot);
     else if (message.type === "state") {
       this.showState(message.state, message.error);
-      // The stream sends the state after the windows, so only now is it known whether a query has windows.
+      // The final state arrives after all windows, so a card without a window by then will not get one.
       for (const card of this.cards) card.expect(hasEnded(message.state));
     } else this.showLink(message.link, message.retryMs);
   }

@@ -1,4 +1,4 @@
-/** A column chart of the bytes in a queue, stacked by flow. A table next to the chart has the same values. */
+/** A column chart of the bytes in a queue, stacked by flow. A table below the chart has the values of one column. */
 import { h } from "./dom";
 import { bytes, clock } from "./format";
 import type { Column, Contents, Layer } from "./queue-contents";
@@ -6,7 +6,7 @@ import type { Column, Contents, Layer } from "./queue-contents";
 /** Called with the flow's layer, or null for the other flows. */
 type ChoiceListener = (column: Column, layer: Layer | null) => void;
 
-/** Draws one column for each window. A gap has no column. */
+/** Draws one column for each window; a gap remains empty. */
 export function queueChart(contents: Contents, selected: Column | null, chosen: ChoiceListener): HTMLElement {
   const columns = contents.slots.filter((slot): slot is Column => slot !== null);
   const top = columns.reduce((max, column) => Math.max(max, heightOf(column)), 0);

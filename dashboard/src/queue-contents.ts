@@ -2,11 +2,11 @@
 import { keyText } from "./format";
 import type { Exemplar, PlanProcessor, Query, Row } from "./types";
 
-/** Number of flows with a colour; the others are shown together. */
+/** Maximum number of flows with a separate colour; the others are shown together. */
 const MAX_FLOWS = 6;
 const MAX_SLOTS = 120;
 
-/** A query whose results contain the bytes of flows in a queue. */
+/** A query whose results contain the number of bytes that each flow has in a queue. */
 export interface Source {
   query: Query;
   /** Index of the processor with the bytes of each flow. */
@@ -17,7 +17,7 @@ export interface Source {
   stepNs: number;
 }
 
-/** Returns null if the query does not measure the contents of the queue by flow. */
+/** Returns the query as a source; null if it does not measure the contents of the queue by flow. */
 export function sourceOf(query: Query, queue: string): Source | null {
   const named = (query.plan.queues ?? []).map((queue) => `${queue.switch_name}:${queue.port}`);
   if (named.length > 0 && !named.includes(queue)) return null;
@@ -47,13 +47,14 @@ export interface Layer {
   /** Maximum number of the flow's bytes in the queue when one of its packets arrived. */
   bytes: number;
   /**
-   * The flow's bytes, scaled down if the flows' maxima, which occurred at different packets, exceed the depth in total.
+   * The flow's bytes, scaled down if the flows' maxima, which may occur at different times, add up to more than the
+   * depth.
    */
   height: number;
   exemplars: Exemplar[];
 }
 
-/** One window. */
+/** The contents of the queue in one window. */
 export interface Column {
   startNs: number;
   endNs: number;
@@ -154,7 +155,7 @@ export function filterOf(key: Row["key"]): string {
   return terms.join(" && ");
 }
 
-/** Returns the query that fills the page of a queue: the queue's depth, flows and bursts. */
+/** Returns a query for all data on a queue's page: the queue's depth, flows and bursts. */
 export function queryFor(queue: string): string {
   return (
     "PARSE queue_depth(every=100ms), queue_flows(delay=0ms, every=100ms), queue_burst(delay=1ms)\n" +

@@ -13,8 +13,8 @@ import type { Burst, Query, QueryBrief, QueueDiagnosis } from "./types";
 const REFRESH_MS = 2_000;
 const MAX_ROWS = 2_000;
 const MAX_BURSTS = 20;
-// Margin around a burst. The burst's times do not include the constant offset between the two taps, and hosts stamp
-// packets by their own clocks.
+// Margin around a burst in drill-down. The burst's times do not include the constant offset between the two taps, and
+// hosts timestamp packets by their own clocks.
 const AROUND_NS = 1e6;
 
 export class QueuePage implements Page {
@@ -62,7 +62,7 @@ export class QueuePage implements Page {
     }
   }
 
-  /** Returns the queries that measure the queue: running ones first, then the latest. */
+  /** Returns the queries that measure the queue: running ones before ended ones, later ones before earlier ones. */
   private async sources(): Promise<Source[]> {
     const { queries } = await this.api.get<{ queries: QueryBrief[] }>("/api/v1/queries");
     const sources: Source[] = [];
@@ -221,7 +221,7 @@ export class QueuePage implements Page {
   }
 }
 
-/** Formats the beginning of a window, which is a whole millisecond: numbers of this size are exact only to 256 ns. */
+/** Formats a window's start or end. These are whole milliseconds, but numbers of this size are exact only to 256 ns. */
 function wholeMs(ns: number): string {
   return clock(Math.round(ns / 1e6) * 1e6 + 1_000, true);
 }

@@ -4,9 +4,9 @@ import { h } from "./dom";
 /**
  * Builds a table that scrolls on narrow screens.
  *
- * @param numbers columns of numbers, from 0
- * @param wide columns that only wide screens show
- * @param rows the rows, whose cells have the same classes
+ * @param numbers indices of the columns with numbers
+ * @param wide indices of the columns that only wide screens show
+ * @param rows the rows, whose cells must have the corresponding classes
  */
 export function table(label: string, names: string[], numbers: number[], wide: number[], rows: HTMLElement[]): HTMLElement {
   const style = (index: number) => `${numbers.includes(index) ? "number " : ""}${wide.includes(index) ? "wide" : ""}`;

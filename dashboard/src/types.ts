@@ -250,7 +250,7 @@ export interface Burst {
   lost: number;
   culprits: { source: string; destination: string; share: number }[];
   victim_flows: { source: string; destination: string; packets: number; delay_ns: number; waited_ns: number }[];
-  /** Selects the packets of the main culprits and victims in drill-down. */
+  /** Filter for the packets of the main culprits and victims in drill-down. */
   filter: string;
 }
 

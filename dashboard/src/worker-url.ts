@@ -1,4 +1,4 @@
-/** The only Trusted Types policy that turns a URL into a script. It allows only the page's own files. */
+/** The only Trusted Types policy that turns a URL into a script. It allows only the worker's URL. */
 import url from "./stream.worker?worker&url";
 
 interface TrustedTypes {

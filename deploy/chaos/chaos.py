@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kills, freezes and cuts off containers of a running cluster, one at a time and two at once, under known input.
+"""Kills, freezes and disconnects containers of a running cluster, one at a time and two at once, under known input.
 
 Throughout, one query counts requests by URL and reports completeness, second by second, while clients request numbered
 pages of each web server, one after another. After each fault, the program reports for how long results were missing. At
@@ -32,7 +32,7 @@ def say(text):
 
 
 class Judgement:
-    """Compares the windows of all queries with all requests, and attributes each mismatch to the fault that caused it."""
+    """Compares the windows of all queries with all requests, and attributes each mismatch to the fault before it."""
 
     def __init__(self, clients, episodes):
         self.clients, self.episodes = clients, episodes
@@ -44,13 +44,13 @@ class Judgement:
         return any(client.sent(url) for client in self.clients)
 
     def at(self, moment):
-        """Returns the last fault that began before this time."""
+        """Returns the latest fault that began by a second after this time, or the first fault if none did."""
         before = [episode for episode in self.episodes if episode.struck <= moment + 1]
         return before[-1] if before else self.episodes[0]
 
     def add(self, query, until):
-        """Compares a query's windows with the requests from its first window to `until`, or to its last window if it
-        failed."""
+        """Compares a query's windows with the requests between its first window and `until`, or its last window if the
+        query failed."""
         windows = query.windows()
         self.read += windows
         if not windows:

@@ -7,7 +7,7 @@ from faults import LASTS_S, Fault
 
 TIMEOUT_S = 180
 CALM_S = 3
-# A one-second window is written once all monitors have reported the next second; this is the usual lag.
+# Maximum usual lag. A one-second window is written once all monitors have reported the next second.
 USUAL_LAG_S = 5
 
 
@@ -22,7 +22,7 @@ def within_s(seconds, condition):
 
 
 class Episode:
-    """The effects of a fault. Times are in seconds; None means that the event did not happen within TIMEOUT_S."""
+    """The effects of a fault. Times are in seconds; None means that the event did not happen in time."""
 
     def __init__(self, target, kind):
         self.target, self.kind = target, kind
@@ -31,8 +31,8 @@ class Episode:
         self.lasted_s = None
         # Seconds from the start of the fault until a request that began after it was counted.
         self.counted_after = None
-        # Seconds from the end of the fault until containers were healthy, results fresh, and all hosts returned
-        # headers.
+        # Seconds from the end of the fault until all containers were healthy, until results were fresh, and until all
+        # hosts returned headers.
         self.healthy_after = self.fresh_after = self.drilled_after = None
         self.oldest_s = 0.0
         self.asked = self.named = 0
@@ -45,7 +45,7 @@ class Episode:
         return f"{self.target} {self.kind}"
 
     def run(self, containers, watch):
-        """Records an error in the fault injection as a result, so that the remaining faults still run."""
+        """Injects the fault and measures its effects. Records injection errors, so that other faults still run."""
         try:
             self.happen(containers, watch)
         except (RuntimeError, subprocess.SubprocessError) as error:

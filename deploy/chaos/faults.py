@@ -1,10 +1,10 @@
 """Container faults: one container, or two at once, are killed, paused or cut off from the network.
 
-A container that is cut off keeps its interfaces and addresses, and its processes notice only silence: the host's end of
-its veth pair is removed from Docker's bridge. `docker network disconnect` would remove the interface, which programs
-notice immediately, and assign another address afterwards: no network fails like that. A filter inside the container
-would need a program and a capability that the container lacks. Only Docker is required: a container in the host's
-network changes the bridge.
+To cut off a container, the host's end of its veth pair is removed from Docker's bridge. The container keeps its
+interfaces and addresses, but packets in both directions are lost. `docker network disconnect` would remove the
+interface, which programs notice immediately, and reconnecting would assign another address: networks do not fail like
+that. A filter inside the container would need a program and a capability that the container lacks. Only Docker is
+required: a container in the host's network changes the bridge.
 """
 import concurrent.futures
 import json
@@ -15,19 +15,21 @@ KINDS = ("kill", "pause", "cut")
 # Seconds until the fault ends: killed containers are started, paused ones unpaused, and cut off ones reconnected.
 LASTS_S = {"kill": 5, "pause": 10, "cut": 10}
 HEALTHY_S = 120
-# On a busy host, runc may give up before all processes are frozen ("unable to freeze"), and thaw them.
+# Time limit for retries of a pause. On a busy host, runc may give up before all processes are frozen ("unable to
+# freeze"), and thaw them.
 FREEZE_S = 60
-# A container that has just exited can't be killed until Docker has restarted it.
+# Time limit for retries of other commands. A container that has just exited can't be killed until Docker has restarted
+# it.
 DOCKER_S = 30
 
-# Containers with separate interfaces, or one representative of each kind. A host's programs share its namespace and are
-# cut off with it.
+# All containers that run permanently, except those for monitoring. A host's programs share its network namespace, and
+# are cut off with it.
 SMALL = ["zookeeper-1", "kafka-1", "jobmanager-1", "taskmanager-1", "redis", "control-1", "control-2", "front", "switch", "monitor-1",
          "web-1", "web-1-pages", "web-1-multilog", "client-1", "client-1-shopper", "operator"]
 FULL = ["zookeeper-1", "zookeeper-2", "zookeeper-3", "kafka-1", "kafka-2", "kafka-3", "jobmanager-1", "jobmanager-2", "taskmanager-1",
         "taskmanager-2", "redis", "control-1", "control-2", "front", "switch", "monitor-1", "monitor-2", "web-1", "web-2", "web-1-pages",
         "web-2-pages", "web-1-multilog", "web-2-multilog", "client-1", "client-1-shopper", "operator"]
-# Two of three are a majority, so the quorum is lost.
+# Pairs of a kind. Two ZooKeeper servers or brokers are a majority of three, so the quorum is lost.
 SMALL_PAIRS = ["control-1+control-2"]
 FULL_PAIRS = ["zookeeper-1+zookeeper-2", "kafka-1+kafka-2", "jobmanager-1+jobmanager-2", "taskmanager-1+taskmanager-2",
               "control-1+control-2", "monitor-1+monitor-2", "web-1-multilog+web-2-multilog"]

@@ -1,7 +1,7 @@
 """Compares a client's requests with a query's counts.
 
-The client numbers its requests, so each URL is requested once, and records when each began and ended by the clock that
-monitors also use. The verdict does not rely on Tapline: each answered request must be counted once, in a window that
+The client numbers its requests, so each URL is requested once, and records when each began and ended, by the same clock
+as the monitors. The verdict does not rely on Tapline: each answered request must be counted once, in a window that
 overlaps the time from its start to its end. If it is missing, the completeness of such a window must report losses. The
 same applies to a request whose response was lost: it is counted later, as partial, when the monitor's timeout expires.
 """
@@ -12,8 +12,8 @@ import threading
 SECOND_NS = 1_000_000_000
 # Maximum time between the client's clock reading and the packet.
 TOLERANCE_S = 0.02
-# URL prefix of the container that generates load independently, whose number of requests is unknown. Rows without a URL
-# are also ignored: a response whose request preceded the start of the capture yields a tuple marked as partial.
+# URL prefix of the shopper, which sends an unknown number of requests. Rows without a URL are also ignored: a response
+# whose request preceded the start of the capture yields a partial tuple without a URL.
 UNNUMBERED = "/shop/"
 # Loss reasons that concern a whole window, not a number of packets or tuples.
 WHOLE_WINDOW = {"monitor_replaced"}
@@ -38,7 +38,8 @@ Mistake = collections.namedtuple("Mistake", "time what url")
 
 
 class Client:
-    """Requests a web server's pages continuously, even after its container was killed. Safe for one reader."""
+    """Requests a web server's pages continuously, and resumes after its own container was killed. Another thread may
+    read the requests."""
 
     def __init__(self, cluster, name, web, address):
         self.cluster, self.name, self.web, self.address = cluster, f"{name}-{web}", web, address
@@ -96,7 +97,7 @@ def touches(window, request):
 
 
 def gave_up(window, request):
-    """Returns True if the window counts an earlier request as partial because its response never reached the monitor."""
+    """Returns True if the window counts an earlier request as partial, since its response never reached the monitor."""
     return request.url in window.partial and window.start / SECOND_NS > request.ended
 
 
@@ -122,7 +123,7 @@ def too_much(windows, answered, sent):
 
 
 def missing(windows, answered):
-    """Returns the requests that no overlapping window counted, each with the reported losses that explain it."""
+    """Returns the requests that no overlapping window counted, each with the reported losses that explain it, or {}."""
     counted = {url for window in windows for url in window.counts if url in answered and touches(window, answered[url])}
     room = {window.start: sum(losses(window.completeness).values()) for window in windows}
     faults = []

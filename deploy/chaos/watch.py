@@ -42,7 +42,7 @@ class Query:
         return status == 201
 
     def state(self):
-        """Returns the query's state, "unknown" if the server does not answer."""
+        """Returns the query's state: "failed" if the server does not know it, "unknown" if there is no response."""
         status, known = self.call("GET", f"/api/v1/queries/{self.id}")
         if status == 404:
             self.error = "the server no longer has it"
@@ -92,7 +92,7 @@ def window_of(line):
 
 
 class Watch:
-    """Polls a query's results continuously, and submits another query if it fails. Safe for one reading thread."""
+    """Polls a query's results continuously, and submits another query if it ends. Another thread may read them."""
 
     def __init__(self, front, text, clients):
         self.front, self.text, self.clients = front, text, clients

@@ -19,14 +19,15 @@ import java.util.Map;
  * resolve ({@code -Djdk.net.hosts.file}).
  *
  * <p>If a port does not admit a role's certificate, the role's operations on this port count as
- * refused. Prints the matrix. The exit code is 1 if a cell differs from the table, or if a probe
- * failed for a reason other than a refusal. If all cells are right, {@link ChangedRules} changes
- * rules of the services and requires that the matrix shows each change.
+ * refused. Prints the matrix. If all cells of all roles are right, {@link ChangedRules} changes
+ * rules of the services and requires that the matrix shows each change. The exit code is 1 if a
+ * cell differs from the table, if a probe failed for a reason other than a refusal, or if a change
+ * was not found.
  */
 public final class AccessMatrix {
   private static final int ARGUMENTS = 9;
 
-  /** Folders of roles' secrets, except for roles whose folder has the role's name. */
+  /** Names of secrets folders by role, if they differ from the role's name. */
   private static final Map<String, String> FOLDERS =
       Map.of("monitor", "monitor-1", "multilog", "web-1", "job", "flink");
 
@@ -48,7 +49,7 @@ public final class AccessMatrix {
   }
 
   /**
-   * Runs all probes. Without a query of the tenant, only creates the topics that the probes need.
+   * Runs all probes. If the tenant's query is "", only creates the topics that the probes need.
    *
    * @param args table, folder of secrets, leader, the tenant's query (or ""), another tenant's
    *     query, the alert topics of both, the hosts of the monitor and of the MultiLog node and,

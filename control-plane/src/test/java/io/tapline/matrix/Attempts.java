@@ -44,9 +44,9 @@ final class Attempts {
   }
 
   /**
-   * Tries an operation as a component. The operation is not tried if the port did not admit the
-   * component's certificate ("connect" comes first in the table): its outcome is then that of
-   * "connect".
+   * Tries an operation as a component. If the port did not admit the component's certificate,
+   * returns the outcome of "connect" instead, which precedes the port's other operations in the
+   * table.
    */
   Attempt attempt(Row row, Component client) {
     String door = row.service() + ":" + row.port() + " " + client.role();

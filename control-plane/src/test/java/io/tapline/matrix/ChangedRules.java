@@ -29,7 +29,7 @@ final class ChangedRules {
   private static final int REDIS = 6379;
   private static final int ZOOKEEPER = 2281;
 
-  /** Maximum time until the brokers have received a rule from the controller. */
+  /** Maximum time until a changed rule applies. Brokers receive rules from the controller. */
   private static final long TIMEOUT_NS = 10_000_000_000L;
 
   private final Cluster cluster;
@@ -157,8 +157,8 @@ final class ChangedRules {
   }
 
   /**
-   * Returns the roles whose cells of a row are wrong. Waits until these are the expected roles, at
-   * most until the deadline.
+   * Returns the roles whose cells in the row are wrong. Repeats the attempts, for a limited time,
+   * until these are the expected roles.
    */
   private Set<String> await(Row row, Set<String> expected) {
     long deadline = System.nanoTime() + TIMEOUT_NS;
@@ -201,7 +201,7 @@ final class ChangedRules {
   }
 
   /**
-   * Lets all clients read the node.
+   * Lets all clients read /tapline.
    *
    * @param previousAcls receives the node's previous ACLs
    */

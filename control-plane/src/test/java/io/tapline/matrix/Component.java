@@ -21,13 +21,14 @@ import java.util.stream.Stream;
  * @param redis the component's Redis login
  */
 record Component(String role, Path folder, Path authorities, Login kafka, Login redis) {
-  /** Returns the component's certificate. */
+  /** Returns the component's TLS files, without a certificate if it has none. */
   TlsFiles tls() {
     return tls("own");
   }
 
   /**
-   * Returns the certificate for connections between Flink's managers, which have a separate one.
+   * Returns the TLS files for the ports between Flink's processes. Flink has a separate certificate
+   * for these; other components try theirs.
    */
   TlsFiles internalTls() {
     return tls(Files.exists(folder.resolve("internal.pem")) ? "internal" : "own");

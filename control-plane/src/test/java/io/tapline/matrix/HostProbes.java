@@ -26,7 +26,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 
-/** Probes of host interfaces: the control plane's port for agents, and a MultiLog node's port. */
+/** Probes over gRPC: the control plane's port for agents, and a MultiLog node's port. */
 final class HostProbes {
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
@@ -125,8 +125,8 @@ final class HostProbes {
   }
 
   /**
-   * Requests the lease of an agent's name. The host's own agent has this lease, so a client that
-   * may use the name gets ALREADY_EXISTS.
+   * Requests the lease for an agent's name. If the host's agent already holds it, a client that may
+   * use the name gets ALREADY_EXISTS.
    */
   private static void lease(Channel channel, String agent) throws Exception {
     CompletableFuture<Void> response = new CompletableFuture<>();

@@ -35,8 +35,8 @@ final class KafkaProbes {
   private static final String TUPLES = "tapline.tuples.";
 
   /**
-   * Tuple topic of a query that no monitor serves. The query never runs, but a topic can only be
-   * created for a query.
+   * Tuple topic that no monitor may write. No query of this name exists, since monitors may serve
+   * any query that runs.
    */
   private static final String UNSERVED = TUPLES + "web-unserved";
 

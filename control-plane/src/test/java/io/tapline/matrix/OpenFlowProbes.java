@@ -17,7 +17,7 @@ final class OpenFlowProbes {
   private static final int HEADER_BYTES = 8;
   private static final int KEPT_MS = 1_500;
 
-  /** Datapath ID that the switch's certificate names; only the full cluster has this datapath. */
+  /** A datapath ID that the switch's certificate names; no switch of the small cluster has it. */
   private static final long OWN_DATAPATH = 2;
 
   private static final long OTHER_DATAPATH = 0x99;

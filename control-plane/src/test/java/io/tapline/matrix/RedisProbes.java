@@ -64,8 +64,8 @@ final class RedisProbes {
   }
 
   /**
-   * As a job, writes totals at position 0, which have no effect; as another client, writes and
-   * deletes a key.
+   * Writes totals at position 0 as a job, which have no effect once the job has written later ones.
+   * Other clients write and delete a key.
    */
   private static void write(Jedis redis, String query, boolean asJob) {
     if (asJob) {

@@ -16,8 +16,8 @@ final class TlsConnector {
   private static final int TIMEOUT_MS = 20_000;
 
   /**
-   * How long to wait for a refusal: in TLS 1.3, a server rejects a certificate only after it has
-   * completed its part of the handshake.
+   * Time to wait for a refusal: in TLS 1.3, the client completes the handshake before the server
+   * has checked the client's certificate.
    */
   private static final int REFUSAL_MS = 2_000;
 
@@ -43,7 +43,7 @@ final class TlsConnector {
     }
   }
 
-  /** Connects, and waits until it is certain that the server accepts the connection. */
+  /** Connects, and waits for the server to reject the certificate, for REFUSAL_MS at most. */
   static void connect(String host, int port, TlsFiles own) throws IOException, Refused {
     try (SSLSocket socket = open(host, port, own)) {
       socket.setSoTimeout(REFUSAL_MS);
