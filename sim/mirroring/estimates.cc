@@ -32,7 +32,7 @@ class Collector {
         queue_(options.mirror),
         directions_(seen.flows * 2) {}
 
-  // Fills `estimates`. `waits` receives the time that each sample waited for its burst's estimate.
+  // Fills `estimates` and, if they are made at the ends of bursts, `waits`.
   void run(std::vector<Estimate>* estimates, std::vector<Wait>* waits) {
     estimates_ = estimates;
     waits_ = waits;

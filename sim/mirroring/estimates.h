@@ -51,7 +51,7 @@ struct Estimates {
 };
 
 // Sends the copies through the estimators that the parsers flow_rate and link_load run (parsers/rates). Reports only
-// directions with payload.
+// the direction from client to server, which carries the payload.
 Estimates estimate(const Observation& seen, const EstimateOptions& options);
 
 // Makes the estimates that the paper warns against (Figure 10a), ten per window: the rate of the flow's captured bytes

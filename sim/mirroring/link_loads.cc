@@ -106,8 +106,8 @@ class Collector {
     link.waiting_ns.clear();
   }
 
-  // Returns how long a packet whose copy is received at this time waited in the mirror queue: as long as the latest
-  // packet, or not at all if the port has been idle since.
+  // Estimates how long a copy received at this time waited in the mirror queue: as long as the latest copy with
+  // payload, or not at all if the port has been idle since the latest copy.
   int64_t wait_at(int64_t time_ns) const {
     const auto frames_ns = static_cast<int64_t>(2 * 1538 * 8e9 / static_cast<double>(options_.link_bits_per_second));
     return time_ns - latest_ns_ > frames_ns ? 0 : latest_wait_ns_;

@@ -6,7 +6,7 @@
 namespace tapline::mirroring {
 namespace {
 
-// Counts the transmissions of one segment.
+// The first transmission and the first arrival of a segment.
 struct Segment {
   int64_t sent_ns;
   int64_t received_ns;  // < 0: never received

@@ -16,7 +16,7 @@ struct Originals {
 };
 
 // Considers packets sent and received from `from_ns` to `to_ns`, the end of the experiment. Throughput is averaged over
-// slices of `slice_ns`. Packets in the last slice may still be in flight, and do not count as lost.
+// slices of `slice_ns`. `lost` ignores packets sent in the last slice, which may still be in flight.
 Originals originals_of(const Observation& seen, int64_t from_ns, int64_t to_ns, int64_t slice_ns);
 
 }  // namespace tapline::mirroring

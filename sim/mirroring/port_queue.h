@@ -44,7 +44,7 @@ template <typename Packet>
 class PortQueue {
  public:
   static constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
-  // The number of bytes that an input port may send in a turn.
+  // The number of bytes credited to an input port per turn.
   static constexpr uint64_t kTurnBytes = 1518;
 
   // `limit_bytes` is the port's own limit, in addition to the shared buffer's threshold.
@@ -115,8 +115,8 @@ class PortQueue {
     return bytes_ + bytes > limit_bytes_ ? Admission::kPortLimit : Admission::kAdmitted;
   }
 
-  // Makes room for a packet of this queue by dropping the last packet of the longest queue, unless this queue is the
-  // longest.
+  // Makes room for a packet of this queue by dropping packets from the tail of the longest queue. Returns false if,
+  // with the packet, this queue would be the longest.
   bool push_out(const Queue& queue, uint32_t bytes) {
     while (judge(bytes) != Admission::kAdmitted) {
       const auto longest = std::max_element(queues_.begin(), queues_.end(),

@@ -22,8 +22,8 @@ struct Sampling {
 // later. A sender's burst ends when its link becomes idle.
 Sampling sampling_of(const Observation& seen, int64_t from_ns, uint64_t link_bits_per_second);
 
-// Returns the delay of each copy received at `from_ns` or later, from its first bit on the sender's link to its last
-// bit at the collector.
+// Returns the delay of each copy with payload received at `from_ns` or later, from the packet's first bit on the
+// sender's link to the copy's last bit at the collector.
 std::vector<double> sample_delays_us(const Observation& seen, int64_t from_ns);
 
 // Returns a quantile of the values, which may be in any order, or 0 if there are none. `share` is from 0 to 1.

@@ -22,7 +22,7 @@ struct StarOptions {
   uint32_t hosts = 2;
   uint64_t bits_per_second = 10'000'000'000;  // speed of each port
   // Delay between an application's host and the switch, in either direction. Most of the delay occurs in the host's
-  // network stack and NIC. Each host adds a delay of up to `jitter_ns`, because equal delays would keep flows in step.
+  // network stack and NIC. Each host adds a delay of up to `jitter_ns`, because equal delays would synchronize flows.
   int64_t host_delay_ns = 45'000;
   int64_t jitter_ns = 15'000;
   int64_t collector_delay_ns = 5'000;

@@ -23,7 +23,7 @@ struct TreeOptions {
   uint32_t k = 4;
   uint64_t link_bits_per_second = 100'000'000;
   uint64_t delay_ns = 5'000;
-  // Each host's link has a random additional delay of up to this length. Equal delays would keep flows in step, which
+  // Each host's link has a random additional delay of up to this length. Equal delays would synchronize flows, which
   // does not happen in real networks.
   uint64_t host_jitter_ns = 20'000;
   // Edge switches process each packet for a random time of up to this length. Without this, flows paced by
@@ -54,8 +54,8 @@ class FatTree {
   uint32_t edge_of(uint32_t h) const { return 100 + h / half_; }
   uint32_t aggregation(uint32_t pod, uint32_t n) const { return 200 + pod * half_ + n; }
 
-  // Diverts this fraction of the packets from hosts below `edge_switch` to the host: they go up through the other
-  // aggregation switch.
+  // Diverts this fraction of the packets from hosts below `edge_switch` to `to_host` through the edge switch's uplink
+  // with the index `aggregation_port`.
   void detour(uint32_t edge_switch, uint32_t to_host, uint32_t aggregation_port, double share);
   // Calls `loses` for each packet that the switch receives, and drops the packet if the result is true.
   void lose(uint32_t switch_id, std::function<bool(ns3::Ptr<ns3::Packet>)> loses);

@@ -26,7 +26,8 @@ std::vector<FlowSpec> named(std::vector<FlowSpec> flows, const FatTree& tree) {
   return flows;
 }
 
-// Sets TCP parameters to the defaults of current Linux kernels.
+// Sets TCP parameters to the defaults of current Linux kernels, except for the window, the minimum timeout and the
+// timeout of SYNs.
 void set_defaults(uint32_t window_bytes, uint32_t min_timeout_ms) {
   namespace Config = ns3::Config;
   ns3::GlobalValue::Bind("ChecksumEnabled", ns3::BooleanValue(true));

@@ -22,7 +22,7 @@ struct Scenario {
   std::function<void(FatTree*)> prepare = {};
   // The maximum number of bytes that a sender has in flight.
   uint32_t window_bytes = 96'000;
-  // The minimum time for which a sender waits for an acknowledgement. The default is Linux's.
+  // The minimum retransmission timeout. The default is Linux's.
   uint32_t min_timeout_ms = 200;
 };
 

@@ -37,8 +37,8 @@ Scenario unequal_priority() {
           0.6};
 }
 
-// Returns a scenario in which a switch loses packets in the first 1.3 ms of every 100 ms: one or two segments of each
-// flow through it.
+// Returns a scenario in which a switch loses full packets in the first 1.3 ms of every 100 ms after the first: one or
+// two segments of each flow through it.
 Scenario periodic_bug() {
   return {"periodic-bug",
           "Figure 2, bottom: 202 loses packets every 100 ms, although it has room for all; the last two flows avoid it",

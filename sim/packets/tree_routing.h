@@ -47,7 +47,7 @@ class TreeRouting final : public ns3::Ipv4RoutingProtocol {
   std::map<ns3::Ipv4Address, Detour> detours_;
   ns3::Ptr<ns3::UniformRandomVariable> random_;
   uint64_t processing_ns_ = 0;
-  // By interface: the time at which its last packet was, or will be, sent on.
+  // The time at which each interface's last packet was, or will be, sent on.
   std::map<uint32_t, ns3::Time> sent_on_;
 };
 

@@ -14,7 +14,7 @@ struct FlowSpec {
   uint32_t from, to;
   uint8_t tos = 0;
   double start_s = 0, stop_s = 1;
-  // The application's rate; 0: as fast as TCP permits.
+  // The application's rate; if 0, it sends as fast as TCP permits.
   uint64_t bits_per_second = 0;
   std::string source, destination;  // address:port, set by the run
 };
@@ -35,7 +35,7 @@ class Truth {
   struct OfFlow {
     uint64_t segments = 0, retransmitted = 0, payload_bytes = 0;
     std::map<std::vector<uint32_t>, uint64_t> paths;
-    // Each switch's dropped packets, by their first sequence number.
+    // Number of dropped packets, by switch and first sequence number.
     std::map<uint32_t, std::map<uint32_t, uint32_t>> drops;
   };
   std::string text_of(size_t flow) const;

@@ -30,7 +30,7 @@ import java.util.TreeSet;
  * and is restored after the copies have been marked.
  *
  * <p>Where a mirror port has a separate queue for segments that open or end TCP connections, a flow
- * becomes three, highest priority first:
+ * becomes up to three, highest priority first:
  *
  * <pre>
  *   TCP without SYN, FIN, RST    queue of all copies
@@ -153,8 +153,8 @@ public final class MirrorFlows {
   }
 
   /**
-   * Returns the ports to which a rule sends copies. Two monitors on one host are one process, so
-   * the host gets one copy.
+   * Returns the ports to which a rule sends copies, each once, since all monitors on one host are
+   * one process. Ports for marked copies come last.
    */
   private Set<MirrorPort> copies(MirrorRule rule) {
     Set<MirrorPort> plainPorts = new LinkedHashSet<>();
@@ -171,7 +171,10 @@ public final class MirrorFlows {
     return plainPorts;
   }
 
-  /** Returns a port's number, {@link FlowMatch#ANY_PORT} for no name; empty if it is not known. */
+  /**
+   * Returns a port's number; {@link FlowMatch#ANY_PORT} if the name is empty, and nothing if the port
+   * is unknown.
+   */
   private OptionalInt number(String port) {
     if (port.isEmpty()) {
       return OptionalInt.of(FlowMatch.ANY_PORT);

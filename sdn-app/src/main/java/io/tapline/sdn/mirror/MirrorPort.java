@@ -23,7 +23,7 @@ public record MirrorPort(int port, long tunnel, long mark, int queue) {
     return new MirrorPort(port, 0);
   }
 
-  /** Returns the same port for copies that are marked. */
+  /** Returns the same port with this mark; 0 for none. */
   public MirrorPort marked(long newMark) {
     return new MirrorPort(port, tunnel, newMark, queue);
   }
@@ -33,7 +33,7 @@ public record MirrorPort(int port, long tunnel, long mark, int queue) {
     return new MirrorPort(port, tunnel, mark, newQueue);
   }
 
-  /** Returns the port and the tunnel alone. */
+  /** Returns the same port without mark and queue. */
   public MirrorPort place() {
     return new MirrorPort(port, tunnel);
   }
@@ -48,7 +48,7 @@ public record MirrorPort(int port, long tunnel, long mark, int queue) {
     return mark != 0;
   }
 
-  /** Returns the ports to which actions send copies. */
+  /** Returns the ports to which actions send copies, without their queues. */
   public static List<MirrorPort> of(List<FlowAction> actions) {
     List<MirrorPort> ports = new ArrayList<>();
     long tunnel = 0;
@@ -67,9 +67,10 @@ public record MirrorPort(int port, long tunnel, long mark, int queue) {
   }
 
   /**
-   * Returns the actions that send a copy. Afterwards, the packet has the mark as its address.
+   * Returns the actions that send a copy. They leave the mark, if any, in the packet as its
+   * destination address.
    *
-   * @param inPort the port through which the packet came, if it is known
+   * @param inPort the port through which the packet came; {@code FlowMatch.ANY_PORT} if unknown
    * @param preferred true for segments that open or end connections
    */
   List<FlowAction> actions(int inPort, boolean preferred) {

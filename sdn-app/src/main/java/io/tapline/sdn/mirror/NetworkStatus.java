@@ -44,6 +44,6 @@ public record NetworkStatus(
   /** A link, given by its two ports as SWITCH:PORT. */
   public record LinkStatus(String from, String to) {}
 
-  /** Addresses of a host and its port as SWITCH:PORT. */
+  /** A host's addresses, and its port as SWITCH:PORT. */
   public record HostStatus(String mac, List<String> addresses, String at) {}
 }

@@ -106,7 +106,7 @@ final class NettySwitch implements SwitchConnection {
     return buffer == null ? 0 : buffer.totalPendingWriteBytes();
   }
 
-  /** Disconnects a switch that has read nothing for too long. */
+  /** Disconnects the switch if its write buffer has been full for too long. */
   void cutIfSlow(long nowNs) {
     if (channel.isWritable()) {
       fullSinceNs = 0;
@@ -134,7 +134,7 @@ final class NettySwitch implements SwitchConnection {
     }
   }
 
-  /** Completes all pending waits after the switch has disconnected. */
+  /** Handles the end of the connection: runs the actions of all pending barriers. */
   void gone() {
     gone = true;
     List.copyOf(barriers.keySet()).forEach(this::barrierDone);

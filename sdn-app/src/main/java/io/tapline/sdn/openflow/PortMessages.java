@@ -17,7 +17,7 @@ final class PortMessages {
   private static final int MAX_ERROR_CHARACTERS = 300;
   private static final long BITS_PER_KBIT = 1000;
 
-  /** Lowest of the reserved port numbers, which have no physical port. */
+  /** Lowest reserved port number; reserved numbers have no physical port. */
   private static final int RESERVED = 0xffff_ff00;
 
   private PortMessages() {}
@@ -42,9 +42,7 @@ final class PortMessages {
     return new PortState(port.getPortNo().getPortNumber(), port.getName(), isUp, speed(port));
   }
 
-  /**
-   * Returns the current speed in bits per second; 0 if unknown. OpenFlow 1.3 reports it in kb/s.
-   */
+  /** Returns the current speed in bits per second; 0 if unknown. OpenFlow reports it in kb/s. */
   private static long speed(OFPortDesc port) {
     if (port.getVersion() == OFVersion.OF_13) {
       return port.getCurrSpeed() * BITS_PER_KBIT;

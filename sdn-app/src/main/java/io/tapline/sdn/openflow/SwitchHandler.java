@@ -104,8 +104,8 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
 
   @Override
   public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-    // The handshake also fails like this for a peer that does not use TLS, or presents no
-    // certificate although one is required.
+    // The cause is also an SSLException if the peer does not use TLS, or does not present the
+    // required certificate.
     if (cause.getCause() instanceof SSLException refusedException) {
       counters.add(Counter.TLS_FAILURES);
       String host = host(context);
@@ -119,7 +119,7 @@ final class SwitchHandler extends SimpleChannelInboundHandler<ByteBuf> {
 
   /**
    * Closes the connection if the handshake takes too long, or if the switch stays silent for too
-   * long, even after an echo request. Otherwise, disconnects a switch that is too slow to read.
+   * long, even after an echo request. Otherwise, disconnects a switch that reads too slowly.
    */
   void tick(ChannelHandlerContext context, long nowNs) {
     if (phase != Phase.READY) {

@@ -141,7 +141,9 @@ public final class SimulatedSwitches implements AutoCloseable {
         });
   }
 
-  /** Drops a flow from a table, as if another program had deleted it. */
+  /**
+   * Drops a flow from a table, as if another program had deleted it; returns true if there was one.
+   */
   public boolean loseFlow(int member, int table) {
     return onLoop(() -> members.get(member).state.loseFlow(table));
   }
@@ -202,7 +204,7 @@ public final class SimulatedSwitches implements AutoCloseable {
     return onLoop(() -> members.stream().mapToLong(member -> member.state.flowCount()).sum());
   }
 
-  /** Returns the number of changes that all switches received. */
+  /** Returns the number of flow changes that all switches received. */
   public long flowMods() {
     return onLoop(() -> members.stream().mapToLong(member -> member.state.flowMods).sum());
   }

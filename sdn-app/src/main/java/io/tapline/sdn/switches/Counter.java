@@ -19,7 +19,7 @@ public enum Counter {
   HANDSHAKE_TIMEOUTS,
   /** Switches that were silent and did not answer an echo request. */
   SILENT_SWITCHES,
-  /** Switches that did not read messages sent to them. */
+  /** Switches that read messages too slowly. */
   SLOW_READERS,
   MALFORMED_MESSAGES,
   /**
@@ -27,7 +27,7 @@ public enum Counter {
    * determined.
    */
   MALFORMED_CUTS,
-  /** Replies larger than any known table. */
+  /** Replies with too many flows or ports. */
   OVERSIZED_REPLIES,
   UNEXPECTED_MESSAGES,
   DISCONNECTIONS,

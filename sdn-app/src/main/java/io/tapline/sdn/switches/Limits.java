@@ -5,13 +5,13 @@ package io.tapline.sdn.switches;
  *
  * @param maxConnections maximum number of connections; further ones are closed
  * @param packetInsPerSecond rate limit of a switch; each of its ports is limited to a tenth of it
- * @param maxPendingBytes maximum number of bytes written but not yet read; beyond it, the switch is
+ * @param maxPendingBytes maximum number of bytes that wait to be sent; beyond it, the switch is
  *     disconnected
- * @param slowNs maximum time for which written bytes may remain unread
+ * @param slowNs maximum time for which the write buffer may be full
  * @param handshakeNs maximum duration of the handshake
  * @param silenceNs maximum time for which a switch may be silent
  * @param maxMalformed maximum number of malformed messages per connection
- * @param maxFlows maximum number of flows in a reply
+ * @param maxFlows maximum number of flows or ports in a reply
  */
 public record Limits(
     int maxConnections,

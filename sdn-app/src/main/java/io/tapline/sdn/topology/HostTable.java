@@ -213,7 +213,7 @@ public final class HostTable {
    * Handles a sign of a switch behind a port at which hosts were learned. The hosts must be probed:
    * one that has not sent a packet within {@link #RESPONSE_NS} is removed at the next sign.
    *
-   * @return the probes to send now; empty while the hosts have time to answer, and for a host
+   * @return the probes to send now: none while the hosts have time to answer, and none for hosts
    *     without a known address
    */
   public List<Question> doubt(SwitchPort port, long nowNs) {

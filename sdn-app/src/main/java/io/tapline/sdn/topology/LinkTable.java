@@ -28,13 +28,13 @@ public final class LinkTable {
 
   private record End(SwitchPort from, long heardNs) {}
 
-  /** Sender of the latest frame that each port received. */
+  /** Sender and arrival time of the latest accepted frame, by receiving port. */
   private final Map<SwitchPort, End> observed = new HashMap<>();
 
-  /** Ports that sent a received frame. */
+  /** The senders in {@link #observed}. */
   private final Set<SwitchPort> senders = new HashSet<>();
 
-  /** Records that a frame which left one port arrived at another. */
+  /** Handles a frame that left one port and arrived at another. */
   public Outcome observe(SwitchPort source, SwitchPort target, long sentNs, long nowNs) {
     if (nowNs - sentNs > SILENCE_NS || sentNs > nowNs || source.equals(target)) {
       return Outcome.STALE;
@@ -69,7 +69,7 @@ public final class LinkTable {
   }
 
   /**
-   * Removes links that were silent for too long.
+   * Removes links that have been silent for too long.
    *
    * @param excused disconnected switches, whose links keep their last state
    * @return true if anything changed

@@ -33,7 +33,7 @@ public final class Lldp {
   /** Origin of a frame. */
   public enum Kind {
     OURS,
-    /** Sent by another device, since others use LLDP, too. */
+    /** Sent by another device; others use LLDP, too. */
     FOREIGN,
     /** Claims to be ours without a valid authentication code. */
     FORGED

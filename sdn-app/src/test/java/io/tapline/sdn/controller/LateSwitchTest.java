@@ -111,8 +111,8 @@ class LateSwitchTest {
   }
 
   /**
-   * Learns a host behind the late switch, whose flow for that host changes in an earlier round than
-   * the other switch's.
+   * Learns a host behind the late switch. That switch's flow for the host changes in an earlier
+   * round than the other switch's.
    */
   private void learnAtBad() {
     learned++;

@@ -121,8 +121,8 @@ class MirrorFlowsTest {
   }
 
   /**
-   * After each message, every packet still reaches its host, and is copied as it is either before
-   * or after the change.
+   * After each message, every packet still reaches its host, and is copied exactly as before or as
+   * after the change.
    */
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})

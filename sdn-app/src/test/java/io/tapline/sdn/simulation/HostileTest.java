@@ -112,7 +112,7 @@ class HostileTest extends GoodSwitchTestCase {
     try (Controller otherController = controller(slow)) {
       try (RawSwitch raw = RawSwitch.introduced(otherController.port(), 2)) {
         ByteBuffer echo = SimulatedSwitch.message(2, 1, 60_000).position(60_000).flip();
-        // More bytes than kernels buffer for a connection.
+        // Sends more bytes than kernels buffer for a connection.
         for (int i = 0; i < 500; i++) {
           raw.send(echo.duplicate());
         }

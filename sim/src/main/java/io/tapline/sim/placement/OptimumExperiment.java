@@ -46,7 +46,8 @@ public final class OptimumExperiment {
    * One instance.
    *
    * @param budget maximum number of processes in the optimum
-   * @param bound lower bound on the traffic of any layout; the optimum itself if it is proven
+   * @param bound lower bound on the traffic of any layout within the budget; the optimum itself if
+   *     it is proven
    * @param proven true if some layout has that traffic; false if time ran out
    * @param fewerPossible true if some layout has fewer processes than Netalytics-Network and no
    *     more traffic, or if time ran out before this was known
@@ -141,7 +142,11 @@ public final class OptimumExperiment {
         number, problem.flows().size(), budget, bound, exact.proven(), possible, placements);
   }
 
-  /** Returns the optimum, given an upper bound. */
+  /**
+   * Returns the optimum with at most this many processes; empty if there is none.
+   *
+   * @param known upper bound on its traffic
+   */
   private static Optional<Exact.Optimum> solve(
       Problem problem, int processes, long known, double seconds) {
     return Exact.solve(problem, Cost.Objective.WITH_PROCESSORS, processes, known, seconds);

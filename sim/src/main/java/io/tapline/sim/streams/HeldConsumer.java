@@ -66,7 +66,7 @@ public final class HeldConsumer {
   /**
    * Creates the experiment.
    *
-   * @param quietSeconds additional seconds with half of the load that the job may read
+   * @param quietSeconds additional seconds, during which the load is half of what the job may read
    * @param share share of the load that the job may read
    */
   public HeldConsumer(int seconds, int quietSeconds, int tuplesPerSecond, double share) {
@@ -76,9 +76,7 @@ public final class HeldConsumer {
     this.share = share;
   }
 
-  /**
-   * Returns the progress of the job: records written, records read, and tuples in the records read.
-   */
+  /** Reads the job's progress: records written, records read, and tuples in the records read. */
   public interface Gauge {
     long[] look() throws Exception;
   }
@@ -91,7 +89,7 @@ public final class HeldConsumer {
   /**
    * The measurements of one second.
    *
-   * @param load tuples per second of all flows
+   * @param load tuples per second before sampling
    */
   public record Second(int second, double rate, double lagSeconds, double load) {}
 
@@ -174,7 +172,10 @@ public final class HeldConsumer {
     topics.flush();
   }
 
-  /** Counts all tuples since the last batch, and sends those whose flows are within the rate. */
+  /**
+   * Generates and counts the tuples since the last batch; returns a batch of those whose flows the
+   * rate includes.
+   */
   private byte[] batch(long fromNs, long toNs, double load) {
     double now = rate;
     BatchWriter writer = new BatchWriter(COLUMNS);
@@ -213,7 +214,7 @@ public final class HeldConsumer {
     for (StreamEntry entry : redis.xrange("tapline:query:" + QUERY + ":windows", "-", "+")) {
       long window = Long.parseLong(entry.getFields().get("window_start_ns")) / WINDOW_NS;
       JsonNode rows = new ObjectMapper().readTree(entry.getFields().get("rows"));
-      // Skips the first window, which is cut off at its start, and windows without drops, which are
+      // Skips the first window, which began before the load, and windows without drops, which are
       // exact.
       boolean exact = rows.isEmpty() || rows.get(0).get("low").equals(rows.get(0).get("high"));
       if (!isFirst && !exact) {

@@ -11,7 +11,7 @@ import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 
 /**
  * Sums values by key and pane, and emits a pane's sums once the watermark has passed it. Emits
- * everything before a checkpoint and thus has no state; the receiver adds up sums of the same pane.
+ * everything before a checkpoint, so it saves no state; the receiver adds up sums of the same pane.
  */
 final class PaneSums extends AbstractStreamOperator<Pane>
     implements OneInputStreamOperator<Pane, Pane> {

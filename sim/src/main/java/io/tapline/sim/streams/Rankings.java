@@ -58,9 +58,9 @@ final class Rankings {
   }
 
   /**
-   * Returns the number of windows that both rankings have.
+   * Compares the windows that both rankings have; returns the number of these windows.
    *
-   * @throws IllegalStateException if a window differs by more than a nanosecond or a tuple
+   * @throws IllegalStateException if a window differs by at least a nanosecond or a tuple
    */
   static int requireEqual(
       String what, NavigableMap<Long, double[]> expected, NavigableMap<Long, double[]> actual) {

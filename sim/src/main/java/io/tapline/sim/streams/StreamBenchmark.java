@@ -157,8 +157,8 @@ public final class StreamBenchmark implements AutoCloseable {
   public record KeyCost(int keys, Cost cost, long heldBytes, long checkpointBytes) {}
 
   /**
-   * Measures top-k with every key in every window. The checkpoint interval is one second per
-   * 100,000 keys, for example ten seconds for a million.
+   * Measures top-k with every key in every window. While the cost is measured, the checkpoint
+   * interval is one second per 100,000 keys, for example ten seconds for a million.
    */
   public KeyCost measureKeys(Sizes sizes, int parallelism) throws Exception {
     int seconds = Math.max(1, sizes.keys / sizes.tuplesPerSecond);
@@ -241,7 +241,7 @@ public final class StreamBenchmark implements AutoCloseable {
     return periods;
   }
 
-  /** A producer that waits for its consumer. */
+  /** A producer that limits its lead over its consumer. */
   private final class AheadProducer {
     private final Plan plan;
     private final List<Batches> streams = new ArrayList<>();
@@ -317,7 +317,7 @@ public final class StreamBenchmark implements AutoCloseable {
 
   /**
    * Repeats a run until it saves hardly any CPU time compared with the previous one. A JVM spends
-   * the first minute or two of such runs compiling, which is irrelevant for jobs that run for long.
+   * the first minute or two of such runs compiling, which is irrelevant for long-running jobs.
    *
    * @param max maximum number of runs; the textbook job's runs take so long that one is enough for
    *     the warm-up
@@ -436,7 +436,10 @@ public final class StreamBenchmark implements AutoCloseable {
             cost.cpuSeconds()));
   }
 
-  /** Returns the number of written tuples. */
+  /**
+   * Writes at least this many tuples, and the end of the stream if {@code ends}; returns the number
+   * of tuples written.
+   */
   private long write(Input input, Plan plan, long tuples, boolean ends) {
     long written = 0;
     for (int partition = 0; partition < input.partitions; partition++) {

@@ -152,7 +152,7 @@ public final class Traffic {
     return BASE_NS + offsetNs[tuple] + repetition * spanNs;
   }
 
-  /** Returns a hash that differs in each repetition. */
+  /** Returns the hash of a tuple's flow, which differs in each repetition. */
   long flowHash(int tuple, int repetition) {
     return flowHash[flow[tuple]] + flowShift(repetition);
   }
