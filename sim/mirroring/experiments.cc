@@ -164,7 +164,7 @@ Rows errors(const Settings& settings) {
 Rows readiness(const Settings& settings) {
   const Observation seen = run_pairs(settings);
   EstimateOptions options = estimating(settings);
-  // The paper uses the same limits at 1 Gb/s.
+  // Uses the paper's limits, which are the same at 1 Gb/s, instead of limits scaled to the link's speed.
   options.bursts = rates::BurstLimits();
   const std::vector<double> delays = sample_delays_us(seen, ns_of(settings.from_ms));
   const Estimates estimates = estimate(seen, options);
@@ -181,8 +181,8 @@ Rows readiness(const Settings& settings) {
   return rows;
 }
 
-// Returns the loads of the senders' links, from which congestion events are derived. Errors are fractions of the link
-// speed.
+// Returns the errors, bounds and delays of the estimated loads of the senders' links, from which congestion events are
+// derived. Errors and widths of bounds are fractions of the link speed.
 Rows loads(const Settings& settings) {
   const Observation seen = run_pairs(settings);
   EstimateOptions options = estimating(settings);

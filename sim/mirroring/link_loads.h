@@ -15,8 +15,9 @@ struct LinkLoads {
   std::vector<Wait> waits;
 };
 
-// Sends the copies through the estimators, as the parser link_load does. Each flow is the only one on its sender's
-// link. Reports the loads of these links, one per link and options.every_ns, starting with the second interval.
+// Sends the copies through the estimators, as the parser link_load does. Reports the loads of the senders' links, one
+// per link and options.every_ns, starting with the second interval. REQUIRES: each flow is the only one on its sender's
+// link.
 LinkLoads link_loads(const Observation& seen, const EstimateOptions& options);
 
 }  // namespace tapline::mirroring

@@ -52,7 +52,7 @@ uint32_t number_of(Ptr<const ns3::Packet> packet) {
   return tag.number;
 }
 
-// Sets TCP parameters to the defaults of current Linux kernels.
+// Sets TCP parameters to those in `options`, and all others to the defaults of current Linux kernels.
 void set_defaults(const StarOptions& options) {
   namespace Config = ns3::Config;
   Config::SetDefault("ns3::TcpL4Protocol::SocketType", ns3::StringValue("ns3::TcpCubic"));

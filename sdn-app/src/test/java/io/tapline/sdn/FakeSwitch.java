@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** A flow table that computes a packet's output ports according to OpenFlow 1.3 (5.1). */
+/** Flow tables that process packets according to OpenFlow 1.3 (5.1). */
 public final class FakeSwitch {
   /** A packet's header, and the port through which it arrives. */
   public record Packet(int inPort, long ethDst, int ethType, RuleMatch.Header ip, int tcpFlags) {

@@ -15,7 +15,7 @@ public final class FatTreeCables {
 
   /**
    * Numbers edge switches 1xx, aggregation switches 2xx, and core switches 3xx. Ports are numbered
-   * from 1, beginning with those to hosts.
+   * from 1, beginning with those towards the hosts.
    */
   public FatTreeCables(int k) {
     int half = k / 2;

@@ -33,8 +33,8 @@ public interface NetworkAdapter extends AutoCloseable {
 
   /**
    * Returns true if {@link #report} reflects the switches' actual flows, and not only the messages
-   * sent to them. Rules may then skip flows that a query does not need, since the adapter knows
-   * when the rules copy all flows again.
+   * sent to them. Only then may a query's rules be narrowed to a sample of its flows, since the
+   * caller must know when switches copy all flows again.
    */
   default boolean seesSwitches() {
     return false;

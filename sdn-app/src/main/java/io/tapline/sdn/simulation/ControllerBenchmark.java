@@ -27,8 +27,8 @@ import java.util.function.Consumer;
 
 /**
  * Measures how fast a controller installs and reconciles rules on many simulated switches, compared
- * with a bare loop that writes the same bytes to as many switches. All switches get the same table,
- * whose rules each match TCP from any address to one address.
+ * with a bare loop that writes the same bytes to as many switches. All switches get the same table.
+ * Each of its rules matches TCP from any address to port 80 of one address.
  */
 public final class ControllerBenchmark {
   private static final long MAX_NS = 300_000_000_000L;
@@ -39,7 +39,7 @@ public final class ControllerBenchmark {
   /**
    * A phase.
    *
-   * @param rules number of rules
+   * @param rules number of rules; in the first phase, of the flows that every switch gets
    * @param messages number of flow changes that switches received
    * @param cpuSeconds CPU time of the single thread that decides and writes
    */

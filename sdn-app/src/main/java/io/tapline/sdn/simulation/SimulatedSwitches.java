@@ -172,7 +172,7 @@ public final class SimulatedSwitches implements AutoCloseable {
         });
   }
 
-  /** Returns the frames that left ports without links since the last call. */
+  /** Returns the frames that left ports without links since the last call, at most 10,000. */
   public List<SentFrame> takeSent() {
     List<SentFrame> taken = new ArrayList<>();
     for (SentFrame sentMessage = sent.poll(); sentMessage != null; sentMessage = sent.poll()) {

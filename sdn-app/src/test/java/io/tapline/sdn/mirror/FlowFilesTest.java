@@ -179,7 +179,7 @@ class FlowFilesTest {
       }
       files.mirror(state(running));
       if (step % 3 == 1) {
-        continue; // Simulates that the program that applies the changes is sometimes absent.
+        continue; // Simulates a reader that is sometimes absent.
       }
       if (Files.exists(folder.resolve("leaf1.flows"))) {
         apply();

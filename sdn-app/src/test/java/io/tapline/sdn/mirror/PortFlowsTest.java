@@ -232,7 +232,7 @@ class PortFlowsTest {
         .containsExactly(new Sent(8, FAR), new Sent(9, up), new Sent(2, FAR));
     assertThat(fake.sent(packet(1, FAR, "10.0.0.9", "10.0.0.2")))
         .containsExactly(new Sent(8, FAR), new Sent(9, up), new Sent(2, FAR));
-    // Copies of queues are not preferred, regardless of their port.
+    // Copies marked for queues never use the separate queue, even if their port has one.
     MirrorPort queue = MirrorPort.direct(9).marked(ARRIVALS).withQueue(1);
     assertThat(MirrorFlows.of(TABLE, Map.of("arrivals", queue), PORTS, 1).flows())
         .isNotEmpty()

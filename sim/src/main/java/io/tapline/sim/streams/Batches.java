@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Encodes {@link Traffic} in a monitor's format, as batches of each parser in turn. Encodes batches
- * only once; a repetition changes only the base of two columns. Not thread-safe.
+ * Encodes {@link Traffic} in a monitor's format, as batches of each parser in turn. Builds batches
+ * only once; a repetition changes only their headers and the bases of two columns. Not thread-safe.
  */
 public final class Batches {
   /** Maximum number of tuples in a monitor's batch. */

@@ -24,8 +24,8 @@ import org.apache.flink.streaming.api.graph.StreamGraph;
 /**
  * Compares the baselines and the stream job on input from a producer that, like a monitor, sends a
  * fixed number of tuples per second. Measures CPU time per tuple once the job is warm, excluding
- * the producer's threads. A job that falls behind has no result. Compares the rankings of all three
- * jobs window by window.
+ * the producer's threads. The cost is meaningless for a job that does not keep pace. Compares the
+ * rankings of all three jobs window by window.
  */
 public final class PacedComparison {
   private static final int WARM_UP_SECONDS = 10;
