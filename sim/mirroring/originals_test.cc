@@ -16,7 +16,7 @@ SentPacket segment(uint32_t seq, int64_t sent_us, int64_t received_us) {
   return packet;
 }
 
-// Segment 1000 is lost twice. Segment 2000 arrives, and its needless retransmission does not count.
+// Segment 1000 is lost twice. Segment 2000 arrives, and its spurious retransmission does not count.
 TEST(Originals, ADelayLastsUntilTheFirstTransmissionThatArrives) {
   Observation seen;
   seen.flows = 1;

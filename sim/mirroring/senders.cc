@@ -13,7 +13,7 @@ constexpr uint32_t kPayloadBytes = 1448;
 
 const char* factory_of(const FlowSpec& flow) { return flow.udp ? "ns3::UdpSocketFactory" : "ns3::TcpSocketFactory"; }
 
-// Writes packets of 1,448 bytes at a mean rate, with gaps that vary by half.
+// Writes payloads of 1,448 bytes at a mean rate, with gaps that vary by up to half.
 class PacedSender {
  public:
   PacedSender(ns3::Ptr<ns3::Socket> socket, const FlowSpec& spec) : socket_(socket), spec_(spec) {}

@@ -1,2 +1,2 @@
-/** Computes the ports that lead to each host, as flows, and the order in which flows change. */
+/** Computes the flows that lead to each host, and the order in which switches change them. */
 package io.tapline.sdn.forwarding;

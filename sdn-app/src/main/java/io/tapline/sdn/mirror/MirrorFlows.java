@@ -172,8 +172,8 @@ public final class MirrorFlows {
   }
 
   /**
-   * Returns a port's number; {@link FlowMatch#ANY_PORT} if the name is empty, and nothing if the port
-   * is unknown.
+   * Returns a port's number; {@link FlowMatch#ANY_PORT} if the name is empty, and nothing if the
+   * port is unknown.
    */
   private OptionalInt number(String port) {
     if (port.isEmpty()) {

@@ -10,7 +10,7 @@ import java.util.stream.Stream;
  * The switches' progress towards the wanted state.
  *
  * @param rules number of installed flows by switch, as far as known to the adapter
- * @param missing missing rules of each incomplete switch with the reason, for users
+ * @param missing messages for users about each incomplete switch: missing rules and the reasons
  */
 public record MirrorReport(
     SortedMap<String, Integer> rules, SortedMap<String, List<String>> missing) {
@@ -18,7 +18,7 @@ public record MirrorReport(
     return missing.isEmpty();
   }
 
-  /** Returns the missing rules of these switches, prefixed with the switches' names. */
+  /** Returns the messages about these switches, prefixed with the switches' names. */
   public List<String> missing(Collection<String> switches) {
     return missing.entrySet().stream()
         .filter(entry -> switches.contains(entry.getKey()))

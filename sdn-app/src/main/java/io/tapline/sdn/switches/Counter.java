@@ -56,7 +56,7 @@ public enum Counter {
   BARRIER_TIMEOUTS,
   /** Route changes that monitors did not confirm in time; switches made them regardless. */
   ROUTES_UNCONFIRMED,
-  /** Internal errors; each closes the connection whose message or periodic work failed. */
+  /** Internal errors; one in a connection's message or periodic work closes the connection. */
   INTERNAL_ERRORS;
 
   /** Returns the name in metrics. */

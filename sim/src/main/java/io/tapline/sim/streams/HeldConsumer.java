@@ -66,7 +66,7 @@ public final class HeldConsumer {
   /**
    * Creates the experiment.
    *
-   * @param quietSeconds additional seconds, during which the load is half of what the job may read
+   * @param quietSeconds additional seconds, in which the load is half of the job's quota
    * @param share share of the load that the job may read
    */
   public HeldConsumer(int seconds, int quietSeconds, int tuplesPerSecond, double share) {

@@ -437,8 +437,8 @@ public final class StreamBenchmark implements AutoCloseable {
   }
 
   /**
-   * Writes at least this many tuples, and the end of the stream if {@code ends}; returns the number
-   * of tuples written.
+   * Writes at least this many tuples and, if {@code ends}, the end of the stream. Returns the
+   * number of tuples written.
    */
   private long write(Input input, Plan plan, long tuples, boolean ends) {
     long written = 0;
