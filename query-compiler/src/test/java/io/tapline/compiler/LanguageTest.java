@@ -11,7 +11,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Tests spellings of the same query, and LIMIT and SAMPLE. */
+/** Tests alternative spellings of a query, and the LIMIT and SAMPLE clauses. */
 class LanguageTest {
   private static final String QUERY =
       "PARSE tcp_conn_time, http_get FROM * TO h1:80, 10.0.3.1:80 LIMIT 90s SAMPLE 0.1 PROCESS"

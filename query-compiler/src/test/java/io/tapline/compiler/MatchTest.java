@@ -17,9 +17,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Tests the packets that FROM and TO select. */
+/** Tests which packets FROM and TO select. */
 class MatchTest {
-  /** One address of a query. Text and meaning are derived independently of each other. */
+  /**
+   * An address in a query, and the packets that it must match.
+   *
+   * @param addresses none for any address
+   * @param length prefix length
+   * @param port 0 for any port
+   */
   private record WrittenAddress(String text, List<byte[]> addresses, int length, int port) {
     boolean holds(byte[] address, int itsPort) {
       boolean inside = addresses.isEmpty();
@@ -30,7 +36,7 @@ class MatchTest {
     }
   }
 
-  /** Returns the first bits of an address as text; all bits if there are fewer. */
+  /** Returns the first {@code length} bits of an address, or all if it has fewer, as text. */
   private static String bits(byte[] address, int length) {
     String bits = new BigInteger(1, address).setBit(address.length * 8).toString(2).substring(1);
     return bits.substring(0, Math.min(length, bits.length()));
@@ -41,8 +47,8 @@ class MatchTest {
   }
 
   /**
-   * On 20,000 packets, a naive evaluation of the query agrees with a naive evaluation of the plan's
-   * match, as plan.proto describes it.
+   * Compares a naive evaluation of queries with a naive evaluation of their plans' matches, as
+   * plan.proto describes them, on 1,000 packets per seed.
    */
   @ParameterizedTest
   @MethodSource("seeds")

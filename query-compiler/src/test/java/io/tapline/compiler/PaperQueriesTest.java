@@ -101,9 +101,7 @@ class PaperQueriesTest {
         .getSchema(Files.readString(Golden.path("schema/plan.schema.json")));
   }
 
-  /**
-   * Verifies the properties that the paper requires of the join, in addition to the golden file.
-   */
+  /** Verifies, independently of the golden files, what the paper requires of the join. */
   @Test
   void connectionTimePerPageJoinsTheUrl() {
     Plan plan =

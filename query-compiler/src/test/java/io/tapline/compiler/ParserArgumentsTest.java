@@ -28,7 +28,7 @@ class ParserArgumentsTest {
   private static final Catalogue CATALOGUE = catalogue(ARGUMENTS);
   private static final String REST = " FROM * TO *:80 LIMIT 9s SAMPLE * PROCESS (top-k: k=3, w=1s)";
 
-  /** Returns the fixtures' http_get with these arguments, as a parser named queue. */
+  /** Returns the fixtures' catalogue, with http_get renamed to queue and given these arguments. */
   private static Catalogue catalogue(String arguments) {
     String json = Fixtures.resource("parsers.json");
     return Catalogue.fromJson(

@@ -19,9 +19,9 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Tests the key, value, aggregate and window of processors with their arguments. */
+/** Tests the keys, values, aggregates and windows that processors and their arguments give. */
 class ProcessorsTest {
-  /** A non-default value of each argument. */
+  /** A non-default value for each argument. */
   private static final Map<String, String> SAMPLES =
       Map.ofEntries(
           Map.entry("k", "3"),

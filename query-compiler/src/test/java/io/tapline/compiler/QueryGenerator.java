@@ -9,7 +9,7 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Generates random queries that compile, in every spelling that the language allows. */
+/** Generates random queries that compile, in a variety of spellings. */
 final class QueryGenerator {
   private final Random random;
 
@@ -55,7 +55,7 @@ final class QueryGenerator {
         all.add(random.nextInt(all.size() + 1), otherName);
       }
     }
-    // The processor diff takes the first parser, which must have a duration.
+    // diff-group uses the duration that the first parser reports, so that parser must report one.
     if (all.get(0).equals("tcp-pkt-size")) {
       all.add(all.remove(0));
     }

@@ -258,7 +258,7 @@ class QueueQueryTest {
         .isEqualTo("AT is given twice");
   }
 
-  /** The name {@code at} was valid before the AT clause existed. */
+  /** Tests queries that use {@code at} as a name, which were valid before AT became a keyword. */
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -452,7 +452,7 @@ class QueueQueryTest {
     assertThatThrownBy(() -> Inventory.fromYaml(yaml)).hasMessage(message);
   }
 
-  /** Any text after AT either compiles or is rejected with errors. */
+  /** Checks that random text after AT either compiles or is rejected with errors. */
   @Test
   void hostileClausesAreErrors() {
     Random random = new Random(7);

@@ -20,9 +20,9 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests that a query from a team whose scope is 10.0.2.0/24, if the compiler accepts it, makes
- * switches mirror only packets with an end in the scope, regardless of how hosts and subnets are
- * arranged.
+ * Tests that queries from a team whose scope is 10.0.2.0/24, if the compiler accepts them, make
+ * switches mirror only packets with a source or destination in the scope, regardless of how hosts
+ * and subnets are arranged.
  */
 class ScopedRulesTest {
   private static final Rights RIGHTS =

@@ -89,7 +89,7 @@ class TriggerCompilerTest {
   private static final List<String> SEVERITIES = List.of("info", "warning", "critical", "loud");
 
   private static <T> T any(Random random, List<T> list) {
-    // Prefers the first elements of a list, which are valid.
+    // Prefers the first four elements, which are valid.
     int bound = random.nextInt(4) == 0 ? list.size() : Math.min(4, list.size());
     return list.get(random.nextInt(bound));
   }
@@ -122,7 +122,10 @@ class TriggerCompilerTest {
             + "\ntraffic:\n  packets_per_second: 5000000\n  groups: 20000\n");
   }
 
-  /** Compiles triggers alone and as whole queries, and returns the number of valid ones. */
+  /**
+   * Compares random triggers compiled alone with the same triggers in whole queries. Returns the
+   * number that compile alone.
+   */
   private static int compareAlone(Inventory inventory) {
     TriggerCompiler compiler = compiler(inventory);
     Random random = new Random(1);

@@ -47,8 +47,8 @@ class TriggerCostTest {
         .isCloseTo(two + 0.044, within(EXACT));
     assertThat(busy(million, trigger(10, "src_ip"), trigger(1, "src_ip")))
         .isCloseTo(two + 0.022 + 0.067, within(EXACT));
-    // Two match sets of 79 ns and a test of 23 ns; each millisecond, two match sets of 32 ns and a
-    // test of 1 ns.
+    // Every 10 ms, two match sets of 79 ns and a test of 23 ns; every ms, two match sets of 32 ns
+    // and a test of 1 ns.
     assertThat(busy(million, trigger(10))).isCloseTo(one + 181e-7 + 65e-6, within(EXACT));
     // Short windows are tested only at their end.
     assertThat(busy(million, trigger(2))).isCloseTo(one + 181e-6 / 2, within(EXACT));
@@ -58,7 +58,7 @@ class TriggerCostTest {
   void groupsThatLeaveTheCacheCostMore() {
     Traffic few = new Traffic(10e6, 7_700);
     Traffic heavyTraffic = new Traffic(10e6, 77_000);
-    // 64 ns for nine of ten packets, and 69,300 more groups in 10 ms.
+    // 64 ns for nine in ten packets, and 69,300 more groups of 50 ns in 10 ms.
     assertThat(busy(heavyTraffic, trigger(10, "src_ip")) - busy(few, trigger(10, "src_ip")))
         .isCloseTo(0.576 + 0.3465, within(EXACT));
   }
@@ -75,7 +75,7 @@ class TriggerCostTest {
     PacketTrigger counting = comparing(PacketStep.Measure.BYTES, "src_ip");
     PacketTrigger flows = comparing(PacketStep.Measure.FLOWS, "src_ip");
     PacketTrigger ports = comparing(PacketStep.Measure.DISTINCT_DST_PORT, "src_ip");
-    // 43 ns per packet, and 1,000 groups of 655 ns in 10 ms, for each trigger and kind of values.
+    // 43 ns per packet, and 1,000 groups of 655 ns in 10 ms, for each trigger and kind of value.
     assertThat(busy(million, flows)).isCloseTo(busy(million, counting) + 0.1085, within(EXACT));
     assertThat(busy(million, flows, ports))
         .isCloseTo(busy(million, counting, counting) + 0.217, within(EXACT));

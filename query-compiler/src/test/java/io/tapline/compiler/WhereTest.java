@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Tests which parsers each condition of WHERE applies to, by the types of their fields. */
+/** Tests the types of conditions in WHERE, and which parsers each condition applies to. */
 class WhereTest {
   private static List<String> filters(String parsers, String where) {
     CompileResult result =

@@ -15,9 +15,9 @@ public final class BatchReader {
   /**
    * Decodes the envelope of one record; {@link TupleColumns#of} decodes its columns.
    *
-   * @param record a Kafka record's value; the batch keeps pointing into it, so it must not be
-   *     changed afterwards
-   * @throws BatchReaderException if it is not a batch, or has an unknown format
+   * @param record a Kafka record's value; must not be changed afterwards, since the batch refers to
+   *     its bytes
+   * @throws BatchReaderException if the record is not a batch, or has an unknown format
    */
   public static TupleBatch read(byte[] record) throws BatchReaderException {
     TupleBatch batch = decode(record);

@@ -1,13 +1,13 @@
 package io.tapline.schema;
 
 /**
- * Thrown for a record that is not a tuple batch, or that is inconsistent; the message states the
- * error.
+ * Thrown for a record that is not a tuple batch, has an unknown format, or is inconsistent. The
+ * message states the fault.
  */
 public final class BatchReaderException extends Exception {
-  /** Kind of record, for counters. */
+  /** The reason for rejecting a record, for counters. */
   public enum Reason {
-    /** The bytes are not a tuple batch, or its columns contradict each other. */
+    /** The record is not a tuple batch, or the batch is inconsistent or lacks declared columns. */
     MALFORMED,
     /** The layout is newer or older than the reader's. */
     UNKNOWN_FORMAT
@@ -21,9 +21,7 @@ public final class BatchReaderException extends Exception {
     this.reason = reason;
   }
 
-  /**
-   * Returns the error for a batch that is inconsistent, or lacks columns that its parser declares.
-   */
+  /** Returns an exception with the reason {@link Reason#MALFORMED}. */
   public static BatchReaderException malformed(String message) {
     return new BatchReaderException(Reason.MALFORMED, message);
   }

@@ -13,8 +13,8 @@ import java.util.Map;
 
 /**
  * Encodes rows as the columns of a batch: minimum widths, base = minimum, dictionaries in order of
- * first appearance, so that equal rows give equal bytes. Not thread-safe. Meant for tools and
- * tests, since monitors have a separate writer in C++.
+ * first appearance, so that equal rows give equal bytes. Not thread-safe. Only for tools and tests:
+ * monitors have a separate writer in C++.
  */
 public final class BatchWriter {
   /** One column of a parser's schema. */
@@ -29,8 +29,8 @@ public final class BatchWriter {
 
   /**
    * Adds a row: {@link Long} for U64 (its bits) and I64, {@link Double} for F64, {@link Boolean}
-   * for BOOL, {@link String} or {@code byte[]} for STRING, {@code byte[]} for ADDRESS; null for no
-   * value, which is written as 0 or no bytes.
+   * for BOOL, {@link String} or {@code byte[]} for STRING, {@code byte[]} for ADDRESS; null for a
+   * missing value, which is written as 0 or no bytes.
    */
   public BatchWriter row(Object... values) {
     if (values.length != specs.size()) {
@@ -45,7 +45,7 @@ public final class BatchWriter {
     return rows.size();
   }
 
-  /** Writes the rows so far into {@code header}, whose other fields remain unchanged. */
+  /** Writes the rows added so far into {@code header}, and keeps its other fields. */
   public TupleBatch write(TupleBatch.Builder header) {
     header.setRows(rows.size()).clearColumns();
     for (int i = 0; i < specs.size(); i++) {
@@ -72,7 +72,7 @@ public final class BatchWriter {
         : narrowest(values, spec.type(), column);
   }
 
-  /** Returns one bit per row; empty if every row has a value. */
+  /** Returns a column's validity bitmap; empty if every row has a value. */
   private ByteString present(int index) {
     byte[] bits = new byte[(rows.size() + Byte.SIZE - 1) / Byte.SIZE];
     boolean all = true;
@@ -127,7 +127,7 @@ public final class BatchWriter {
   }
 
   private static Column narrowest(long[] values, Column.Type type, Column.Builder column) {
-    // Flipping the sign bit makes unsigned numbers sort as signed ones do.
+    // With the sign bit flipped, a signed comparison orders unsigned numbers.
     long flip = type == Column.Type.I64 ? 0 : Long.MIN_VALUE;
     long min = values.length == 0 ? flip : Long.MAX_VALUE;
     long max = values.length == 0 ? flip : Long.MIN_VALUE;

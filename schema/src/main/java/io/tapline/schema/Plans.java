@@ -7,8 +7,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Converts plans to and from JSON: the mapping that plan.schema.json describes, with the field
- * names of plan.proto.
+ * Converts plans to and from JSON that follows plan.schema.json, with the field names of
+ * plan.proto.
  */
 public final class Plans {
   private static final Pattern ESCAPE = Pattern.compile("\\\\(?:u00(3d|3c|3e|26|27)|.)");

@@ -20,8 +20,8 @@ import java.util.Map;
  */
 public final class TupleColumns {
   /**
-   * Maximum number of rows. No genuine batch has as many; the limit bounds the memory that a
-   * hostile record makes its reader allocate.
+   * Maximum number of rows. No genuine batch has so many; the limit bounds the memory that a
+   * hostile record can make a reader allocate.
    */
   public static final int MAX_ROWS = 1 << 22;
 
@@ -31,7 +31,7 @@ public final class TupleColumns {
 
   private final TupleBatch batch;
 
-  /** Columns from which single rows were requested, with their bytes. */
+  /** Columns from which {@link #longAt} has read rows, and below, their bytes; null for others. */
   private final Column[] sources;
 
   private final byte[][] raw;
@@ -48,7 +48,7 @@ public final class TupleColumns {
     return MethodHandles.byteArrayViewVarHandle(arrays, ByteOrder.LITTLE_ENDIAN);
   }
 
-  /** Checks the sizes and widths of every column of {@code batch}. */
+  /** Returns the columns of {@code batch}, after checking their sizes, types and dictionaries. */
   public static TupleColumns of(TupleBatch batch) throws BatchReaderException {
     TupleColumns columns = new TupleColumns(batch);
     columns.checkRows();
@@ -85,7 +85,7 @@ public final class TupleColumns {
     return type == Column.Type.STRING || type == Column.Type.ADDRESS;
   }
 
-  /** Returns the rows without a value; null if every row has one, as in most columns. */
+  /** Returns true for each row without a value; null if every row has one, as in most columns. */
   public boolean[] absent(int column) {
     ByteString present = batch.getColumns(column).getPresent();
     return present.isEmpty() ? null : absent(present);
@@ -159,7 +159,7 @@ public final class TupleColumns {
     }
   }
 
-  /** Returns one row of {@link #longs}; for columns in which few rows are needed. */
+  /** Returns one row of {@link #longs}, unchecked; for columns in which few rows are needed. */
   public long longAt(int column, int row) {
     if (raw[column] == null) {
       sources[column] = batch.getColumns(column);
@@ -212,7 +212,7 @@ public final class TupleColumns {
     return entry == 0 ? 0 : entryEnd(column, entry - 1);
   }
 
-  /** Returns the first byte after an entry in its dictionary. */
+  /** Returns the end (exclusive) of an entry in its dictionary. */
   public int entryEnd(int column, int entry) {
     return batch.getColumns(column).getDictionaryEnd(entry);
   }
@@ -278,7 +278,7 @@ public final class TupleColumns {
       if (end < start || end > column.getDictionary().size()) {
         throw malformed("dictionary of column " + column.getName() + " ends outside of its bytes");
       }
-      // Rows without a value are written as entries without bytes.
+      // Rows without a value refer to an empty entry.
       boolean isEmpty = length == 0 && !column.getPresent().isEmpty();
       if (isAddress && length != 4 && length != 16 && !isEmpty) {
         throw malformed(
@@ -292,7 +292,7 @@ public final class TupleColumns {
   }
 
   /**
-   * Decodes a column's numbers. Each width has a separate loop, which the compiler can unroll.
+   * Decodes a column's numbers. Each width has a separate loop, so that the JIT can unroll it.
    * REQUIRES: the sizes were checked.
    */
   private static void decode(Column column, long[] values) {

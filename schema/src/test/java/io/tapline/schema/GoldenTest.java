@@ -89,7 +89,7 @@ class GoldenTest {
   }
 
   /**
-   * Returns an address as text, IPv6 as in RFC 5952. Only correct for the two addresses in the
+   * Returns an address as text, IPv6 as in RFC 5952. Only correct for the two IPv6 addresses in the
    * sample.
    */
   private static String addressText(byte[] bytes) throws IOException {

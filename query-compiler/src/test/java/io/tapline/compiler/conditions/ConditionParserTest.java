@@ -38,8 +38,8 @@ class ConditionParserTest {
   }
 
   /**
-   * Accepts filters from the reference page and the tests, which the nodes' former parser also
-   * accepted.
+   * Tests filters from the reference page and the tests that MultiLog nodes accepted when they
+   * still parsed filters themselves.
    */
   @ParameterizedTest
   @ValueSource(

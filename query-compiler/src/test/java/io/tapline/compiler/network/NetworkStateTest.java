@@ -28,7 +28,7 @@ class NetworkStateTest {
   private static final Network NETWORK =
       NetworkSection.fromYaml(YAML, Inventory.fromYaml(YAML)).orElseThrow();
 
-  /** Returns a fat tree of k=4 with addresses 10.POD.EDGE.HOST. */
+  /** Returns an inventory: a fat tree (k=4) whose hosts have the addresses 10.POD.EDGE.HOST. */
   private static String yaml() {
     StringBuilder yaml = new StringBuilder("network: {fat_tree: 4}\nhosts:\n");
     for (int pod = 0; pod < 4; pod++) {
@@ -121,7 +121,7 @@ class NetworkStateTest {
         .isInstanceOf(PlacementException.class);
   }
 
-  /** A monitor counts exactly the packets that the query's rules mirror to it. */
+  /** A monitor must count exactly the packets that the query's rules mirror to it. */
   @Test
   void partsCoverTheHostsUnderEachMonitorsSwitch() {
     NetworkState state = NetworkState.empty(NETWORK).using(Set.of("h-1-0-1", "h-2-0-0"));
@@ -140,7 +140,7 @@ class NetworkStateTest {
         .containsExactly("10.2.0.1/32:81");
   }
 
-  /** The edge switch with the lower number mirrors the connection. */
+  /** The first of the two edge switches, in the network's order, must mirror the connection. */
   @Test
   void aConnectionBetweenTwoMonitorsBelongsToOne() {
     NetworkState state = NetworkState.empty(NETWORK).using(Set.of("h-1-0-1", "h-2-0-0"));

@@ -17,7 +17,8 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests queues that switches copy, in a network of two spines and three leaves with one host each.
+ * Tests which switches copy a queue's packets, and where to, in a network of two spines and three
+ * leaves with one host each.
  */
 class QueueCopiesTest {
   private static final String YAML =
@@ -67,7 +68,7 @@ class QueueCopiesTest {
     assertThat(after.copiesFor("q")).isFalse();
   }
 
-  /** Links are paired in the order in which the inventory numbers them. */
+  /** The ports of parallel links are paired in the order in which the inventory lists them. */
   @Test
   void parallelLinksAreDistinguishedByPort() {
     NetworkState state = empty.copy("q", empty.place(List.of(queue("leaf2", "8")), HOSTS)).after();

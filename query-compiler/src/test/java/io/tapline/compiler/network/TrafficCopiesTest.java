@@ -52,7 +52,7 @@ class TrafficCopiesTest {
         IpPrefix.of(source), IpPrefix.of(destination), 6, 40_000, port, 0, 0, in, out);
   }
 
-  /** Returns the marks of a packet's copies to the collector, and the hosts of other copies. */
+  /** Returns the marks of a packet's copies that are marked, and the hosts that get the others. */
   private static List<String> copies(
       NetworkState state, String switchName, RuleMatch.Header packet) {
     return state.tables().containsKey(switchName)
@@ -74,7 +74,8 @@ class TrafficCopiesTest {
     assertThat(copies(state, "leaf1", up)).containsExactly("027a92002003");
     assertThat(copies(state, "spine", packet("10.0.1.2", "10.0.2.1", 80, "1", "2"))).isEmpty();
     assertThat(copies(state, "leaf2", packet("10.0.1.2", "10.0.2.1", 80, "2", "1"))).isEmpty();
-    // The port to h2 also carries packets from other switches, so this copy does not show its load.
+    // The mark omits the port to h2: packets from other switches also leave through it, so these
+    // copies do not show its load.
     RuleMatch.Header local = packet("10.0.1.1", "10.0.1.2", 80, "1", "2");
     assertThat(copies(state, "leaf1", local)).containsExactly("027a92001000");
     assertThat(state.tables()).containsOnlyKeys("leaf1", "leaf2");

@@ -12,7 +12,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** Tests that the compiler and the engine predict the same cost. */
+/** Tests that the compiler uses the same costs as the monitor's trigger engine. */
 class TriggerCostModelTest {
   private static final Path HEADER = Path.of("../parsers/trigger/admission.h");
   private static final Pattern COST = Pattern.compile("\n  double (\\w+) = ([0-9.]+);");

@@ -91,7 +91,7 @@ public final class Controller implements NetworkAdapter {
 
   /**
    * Announces routes to an observer from now on. Switches change routes only after the observer has
-   * confirmed the announcement.
+   * confirmed the announcement, or after a timeout.
    */
   public void announceRoutesTo(RouteObserver observer) {
     server.onLoop(
@@ -196,8 +196,8 @@ public final class Controller implements NetworkAdapter {
   }
 
   /**
-   * Sends LLDP out of every port, and ARP requests for hosts of the inventory that have not been
-   * seen.
+   * Sends LLDP out of every port once per hello interval and, less often, ARP requests for the
+   * inventory's hosts that have not been seen.
    */
   private void discover() {
     if (view.nowNs - lastHelloNs < options.helloNs()) {
@@ -376,7 +376,7 @@ public final class Controller implements NetworkAdapter {
       if (view.isSettled() && recovered) {
         Trees previousTrees = forwarder.trees();
         forwarder.advance(view.nowNs);
-        // Rules that name ports depend on the trees.
+        // Mirror rules that name ports depend on the trees.
         mirrorStale |= forwarder.trees() != previousTrees;
       }
     }

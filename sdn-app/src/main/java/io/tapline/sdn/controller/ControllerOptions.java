@@ -13,6 +13,7 @@ import java.util.Optional;
  * @param epoch epoch in the cookies of the controller's flows; later controllers have higher epochs
  * @param settleNs delay between a new switch and the computation of routes, and the time that a
  *     port must be up before hosts are expected behind it
+ * @param helloNs interval at which LLDP frames are sent out of each port
  * @param readNs interval at which a switch's flows and counters are read
  * @param keepNs how long the links of a disconnected switch are assumed to work
  * @param tls requires certificates from switches; empty for no TLS
@@ -46,7 +47,7 @@ public record ControllerOptions(
         address, map, newLimits, epoch, settleNs, helloNs, readNs, keepNs, tls);
   }
 
-  /** Returns these options with TLS for switches, if any. */
+  /** Returns these options with other TLS settings; empty for no TLS. */
   public ControllerOptions with(Optional<SwitchTls> switches) {
     return new ControllerOptions(
         address, map, limits, epoch, settleNs, helloNs, readNs, keepNs, switches);

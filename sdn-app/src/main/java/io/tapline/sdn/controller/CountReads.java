@@ -11,14 +11,14 @@ final class CountReads {
   private static final long WANTED_FOR_NS = 10_000_000_000L;
   private static final long MIN_NS = 1_000_000_000L;
 
-  /** Read interval per flow of a switch: 100,000 flows are read every 5 s. */
+  /** Read interval per flow in the network: with 100,000 flows, switches are read every 5 s. */
   private static final long NS_A_FLOW = 50_000L;
 
   private boolean wanted;
   private long wantedNs;
   private long everyNs = MIN_NS;
 
-  /** Records that a caller is interested in the number of packets that these switches mirrored. */
+  /** Records that a caller is interested in the number of packets mirrored by these switches. */
   void want(Collection<SwitchState> switches, long nowNs) {
     wanted = true;
     wantedNs = nowNs;

@@ -20,9 +20,9 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Learns the network from frames, and creates the frames that answer them. ARP never crosses a
- * link: the controller answers requests from the addresses that it has learned, or forwards the
- * request to all edge ports. Sends nothing itself.
+ * Learns the network from LLDP and ARP frames, and creates the frames that answer them. ARP never
+ * crosses a link between switches: requests for known addresses are answered, and others are sent
+ * out of all edge ports. This class sends nothing itself.
  */
 public final class Discovery {
   /** Source address of the controller's ARP requests; locally administered. */
@@ -50,7 +50,8 @@ public final class Discovery {
   /**
    * The result of handling a frame.
    *
-   * @param changed whether routes may have changed
+   * @param orders messages to send
+   * @param changed true if routes may have changed
    */
   public record Result(List<Order> orders, boolean changed) {
     private static final Result NOTHING = new Result(List.of(), false);
@@ -109,9 +110,9 @@ public final class Discovery {
   }
 
   /**
-   * Handles an LLDP frame if hosts were learned at one of its ports. Either a host relayed the
-   * frame, or the hosts were learned by mistake, before the link was known. A host that answers a
-   * probe is behind the port.
+   * Handles an LLDP frame that shows a link at a port where hosts were learned. Either a host
+   * relayed the frame, or the hosts were learned there by mistake, before the link was known.
+   * Probes the hosts: those that answer are behind the port.
    */
   private Result doubted(SwitchPort switchPort, SwitchPort claimed, long nowNs) {
     List<Order> probes = new ArrayList<>();
@@ -127,8 +128,8 @@ public final class Discovery {
 
   private Result arp(SwitchPort port, Arp arp, long nowNs) {
     if (arp.senderMac() == OWN_MAC) {
-      // The controller received its own request: there is a switch between this port and the one
-      // that the request left.
+      // The controller received its own request: this port is connected with the one from which
+      // the request was sent.
       counters.add(Counter.PACKET_INS_IGNORED);
       return Result.NOTHING;
     }
@@ -203,7 +204,7 @@ public final class Discovery {
         ports.edges().stream().filter(port -> !port.equals(switchPort)).toList(), arp.frame());
   }
 
-  /** Sends ARP requests for an address to the given ports. */
+  /** Returns ARP requests for an address, to be sent out of the given ports. */
   public List<Order> probeAddress(int ip, Collection<SwitchPort> collection) {
     return outOf(collection, Arp.request(OWN_MAC, 0, ip).frame());
   }
@@ -219,7 +220,7 @@ public final class Discovery {
     return orders;
   }
 
-  /** Returns the frame that discovers the switch behind a port. */
+  /** Returns the LLDP frame to send out of a port to discover the switch behind it. */
   public Order hello(SwitchPort port, long nowNs) {
     return out(port, lldp.frame(port, nowNs));
   }

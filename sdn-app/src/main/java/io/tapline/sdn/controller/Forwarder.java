@@ -34,7 +34,7 @@ final class Forwarder {
   private Trees trees = Trees.of(List.of(), List.of());
   private int round;
 
-  /** Switches that have not completed the round yet. */
+  /** Switches that have not completed the current round yet. */
   private final Set<SwitchConnection> waiting = new HashSet<>();
 
   /**
@@ -78,7 +78,7 @@ final class Forwarder {
     return trees;
   }
 
-  /** Starts or continues the pending work. */
+  /** Continues the current change, or starts the next if one is needed. */
   void advance(long nowNs) {
     if (!waiting.isEmpty() && nowNs - roundBeganNs > ROUND_NS) {
       counters.add(Counter.BARRIER_TIMEOUTS, waiting.size());
@@ -103,7 +103,7 @@ final class Forwarder {
     }
   }
 
-  /** Returns the switches that have confirmed all changes sent to them. */
+  /** Returns the switches that have confirmed all rounds. REQUIRES: no round is in progress. */
   private Set<Long> confirmed() {
     Set<Long> confirmed = new HashSet<>();
     for (SwitchState sw : switches.values()) {

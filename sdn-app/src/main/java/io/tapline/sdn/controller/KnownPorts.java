@@ -9,7 +9,7 @@ import java.util.OptionalInt;
 import java.util.SortedSet;
 import java.util.TreeSet;
 
-/** Looks up a switch's ports by the links that are up and the trees that forward packets. */
+/** Looks up a switch's ports in the discovered links and the current trees. */
 final class KnownPorts implements PortLookup {
   private final long datapath;
   private final NetworkMap map;

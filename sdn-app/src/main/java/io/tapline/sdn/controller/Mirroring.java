@@ -66,7 +66,7 @@ final class Mirroring {
     view.switches.values().forEach(this::repair);
   }
 
-  /** Logs once which switches copy all traffic to a port without a queue for preferred copies. */
+  /** Logs, once each, the switches that copy all traffic to a port without a preferred queue. */
   private void logSharedQueues() {
     Set<String> shared = new TreeSet<>();
     wanted.marks().entrySet().stream()
@@ -128,8 +128,8 @@ final class Mirroring {
   }
 
   /**
-   * Returns the port for a monitor's copies; marked copies may also cross other switches. If
-   * switches mark no ports, copies of all traffic keep their addresses.
+   * Returns the port for a monitor's copies, and their mark, if any. Only marked copies can cross
+   * other switches. Copies of all traffic are not marked if {@link NetworkMap#marksPorts} is false.
    */
   private Optional<MirrorPort> port(long datapath, String monitor) {
     String host = wanted.monitors().get(monitor);
@@ -199,7 +199,7 @@ final class Mirroring {
         .findFirst();
   }
 
-  /** Returns how many packets each flow has copied to the hosts of wanted monitors. */
+  /** Returns the number of packets that each flow has copied to the hosts of wanted monitors. */
   List<MirrorCount> counts() {
     List<MirrorCount> counts = new ArrayList<>();
     for (SwitchState sw : view.switches.values()) {

@@ -27,8 +27,8 @@ import java.util.TreeMap;
  *     link_mbit: 50
  * </pre>
  *
- * {@code monitor_ports} is needed only if a monitor's host is not directly behind a port of that
- * switch, or never sends packets.
+ * A switch needs an entry in {@code monitor_ports} for a monitor's host only if that host is not
+ * directly behind one of its ports, never sends packets, or has a queue for preferred copies.
  *
  * @param datapaths datapath IDs by switch; if there are any, the controller rejects other switches
  * @param addresses IPv4 addresses by host

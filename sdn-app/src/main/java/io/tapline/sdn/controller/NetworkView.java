@@ -33,16 +33,16 @@ final class NetworkView implements Ports {
   }
 
   /**
-   * Returns true if enough time to discover links has passed since the last new switch was
-   * connected and read.
+   * Returns true if enough time to discover links has passed since a new switch last connected or
+   * was first read.
    */
   boolean isSettled() {
     return nowNs - lastNewNs >= options.settleNs();
   }
 
   /**
-   * Returns true if the flows of all switches are known, ignoring switches that fail to report
-   * them.
+   * Returns true if the flows of all connected switches are known, ignoring switches that did not
+   * report them in time.
    */
   boolean isRead() {
     return switches.values().stream()
@@ -85,8 +85,8 @@ final class NetworkView implements Ports {
   }
 
   /**
-   * Records that a switch's flows are known. The switch then has the flows that link discovery
-   * requires.
+   * Records that a switch's flows are known. From then on, the switch gets the flows that link
+   * discovery requires.
    */
   void wasRead(SwitchState state) {
     if (!state.everRead) {

@@ -2,5 +2,5 @@ package io.tapline.sdn.controller;
 
 import io.tapline.sdn.flow.SwitchMessage;
 
-/** A message that a handler wants sent to a switch. */
+/** A message to be sent to a switch. */
 public record Order(long datapath, SwitchMessage message) {}

@@ -90,8 +90,9 @@ final class RouteAnnouncements {
   }
 
   /**
-   * Announces the routes that the rounds will change. {@link #areConfirmed} then waits for the
-   * observer, unless nothing changes.
+   * Announces the routes of the trees, and which of them the rounds will change, if they change a
+   * switch that the observer needs. {@link #areConfirmed} then returns false until the observer
+   * confirms the routes, or a timeout.
    *
    * @param known switches whose flows are known
    */
@@ -127,7 +128,7 @@ final class RouteAnnouncements {
   }
 
   /**
-   * Announces the routes that switches have confirmed, unless the observer knows them.
+   * Announces the routes that switches have confirmed, unless the observer already knows them.
    *
    * @param known switches whose flows are known and confirmed
    */

@@ -26,7 +26,7 @@ final class SwitchState {
    */
   static final long DATAPATH_FOLLOWS_NS = 500_000_000;
 
-  /** A port and the time at which it came up. */
+  /** The controller's state for one port. */
   static final class Port {
     PortState state;
     long upSinceNs;
@@ -52,7 +52,7 @@ final class SwitchState {
   /** Null while the switch is disconnected. */
   SwitchConnection connection;
 
-  /** Time since which the switch's flows have been unknown; reconnecting does not reset it. */
+  /** Time since which flows have been unknown; a reconnect before they are read keeps it. */
   long unreadSinceNs;
 
   long disconnectedSinceNs;
@@ -66,7 +66,7 @@ final class SwitchState {
   List<Flow> blocked = List.of();
   String lastError = "";
 
-  /** Tapline's flows with their counters, read after the last message sent to the switch. */
+  /** Tapline's flows with their counters, from the last report that reflected all changes sent. */
   List<ObservedFlow> counted = List.of();
 
   long countedNs;
@@ -88,7 +88,7 @@ final class SwitchState {
     return connection != null;
   }
 
-  /** Returns true if the switch's flows are known. */
+  /** Returns true if the switch is connected and its flows are known. */
   boolean isReady() {
     return connection != null && read;
   }
@@ -193,7 +193,7 @@ final class SwitchState {
     return true;
   }
 
-  /** Returns true if the switch has confirmed all messages sent to it. */
+  /** Returns true if the switch has confirmed all changes, and its datapath must follow them. */
   boolean isConfirmed() {
     return unconfirmed == 0 && System.nanoTime() - confirmedNs >= DATAPATH_FOLLOWS_NS;
   }
