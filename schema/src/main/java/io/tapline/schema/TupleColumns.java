@@ -31,7 +31,7 @@ public final class TupleColumns {
 
   private final TupleBatch batch;
 
-  /** Columns from which {@link #longAt} has read rows, and below, their bytes; null for others. */
+  /** Columns read by {@link #longAt}, with their bytes in {@link #raw}; null for others. */
   private final Column[] sources;
 
   private final byte[][] raw;

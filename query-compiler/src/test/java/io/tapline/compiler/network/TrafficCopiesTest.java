@@ -52,7 +52,7 @@ class TrafficCopiesTest {
         IpPrefix.of(source), IpPrefix.of(destination), 6, 40_000, port, 0, 0, in, out);
   }
 
-  /** Returns the marks of a packet's copies that are marked, and the hosts that get the others. */
+  /** Returns the marks of a packet's marked copies, and the hosts that get unmarked copies. */
   private static List<String> copies(
       NetworkState state, String switchName, RuleMatch.Header packet) {
     return state.tables().containsKey(switchName)

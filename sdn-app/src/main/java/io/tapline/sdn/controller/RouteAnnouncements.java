@@ -92,7 +92,7 @@ final class RouteAnnouncements {
   /**
    * Announces the routes of the trees, and which of them the rounds will change, if they change a
    * switch that the observer needs. {@link #areConfirmed} then returns false until the observer
-   * confirms the routes, or a timeout.
+   * confirms the routes or times out.
    *
    * @param known switches whose flows are known
    */

@@ -193,7 +193,7 @@ final class SwitchState {
     return true;
   }
 
-  /** Returns true if the switch has confirmed all changes, and its datapath must follow them. */
+  /** Returns true if the switch has confirmed all changes, so long ago that they are in effect. */
   boolean isConfirmed() {
     return unconfirmed == 0 && System.nanoTime() - confirmedNs >= DATAPATH_FOLLOWS_NS;
   }

@@ -17,7 +17,7 @@ public final class Cookie {
 
   /** Purpose of a flow, which its cookie encodes. */
   public enum Kind {
-    /** Sends LLDP and ARP to the controller, and all other packets to forwarding. */
+    /** Sends LLDP and ARP to the controller, and all other packets to the forwarding table. */
     BASE,
     MIRROR,
     FORWARD

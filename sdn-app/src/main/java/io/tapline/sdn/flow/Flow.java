@@ -7,7 +7,7 @@ import java.util.stream.Stream;
 /**
  * A flow in a table of a switch.
  *
- * @param next table at which the packet continues; {@link #NO_TABLE} for none
+ * @param next table in which the packet continues; {@link #NO_TABLE} for none
  * @param cookie identifies the owner: {@link Cookie}
  */
 public record Flow(
@@ -22,7 +22,7 @@ public record Flow(
     return new FlowKey(table, priority, match);
   }
 
-  /** Returns true if both flows have the same effect on packets, regardless of cookies. */
+  /** Returns true if both flows have the same effect on the packets that they match. */
   public boolean hasSameEffect(Flow other) {
     return actions.equals(other.actions) && next == other.next;
   }

@@ -23,7 +23,7 @@ public sealed interface FlowAction {
     }
   }
 
-  /** Sets the tunnel for an output to a tunnel port. */
+  /** Sets the tunnel ID for the outputs to tunnel ports that follow. */
   record SetTunnel(long id) implements FlowAction {
     @Override
     public String toString() {

@@ -4,11 +4,11 @@ import java.util.List;
 
 /** A message from the controller to a switch. */
 public sealed interface SwitchMessage {
-  /** Kind of a change. All are strict: they affect only the flow with this key. */
+  /** Kind of change. All are strict: they affect only the flow with exactly the given key. */
   enum Kind {
     /** Adds a flow or replaces one with the same key. */
     ADD,
-    /** Replaces the actions; keeps counters and cookie. */
+    /** Replaces a flow's actions if its cookie has the same kind; keeps counters and cookie. */
     MODIFY,
     /** Deletes a flow if its cookie has the same kind. */
     DELETE

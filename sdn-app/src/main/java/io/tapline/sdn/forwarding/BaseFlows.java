@@ -9,7 +9,7 @@ import java.util.List;
 
 /**
  * The flows that every switch has. They send LLDP and ARP to the controller, and all other packets
- * to forwarding.
+ * to the forwarding table.
  */
 public final class BaseFlows {
   private static final int CONTROL_PRIORITY = 50_000;

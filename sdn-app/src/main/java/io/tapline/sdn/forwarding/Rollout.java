@@ -11,12 +11,12 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Changes forwarding in a network whose switches can't all change at once: in rounds, each of which
- * begins when all switches have completed the previous one. For each host, the switches nearest to
- * it change first. A packet therefore follows its old tree until it reaches a changed switch, and
- * from there the new tree, whose remaining switches have all changed. There is never a loop, and if
- * both the old and the new path lead to the host, so do all intermediate paths. Flows for hosts
- * that no longer exist are deleted last.
+ * Divides a change of forwarding into rounds, since switches can't all change at once. A round must
+ * not begin until all switches have completed the previous one. For each host, the switches nearest
+ * to it change first. A packet therefore follows its old tree until it reaches a changed switch,
+ * and from there the new tree, in which all remaining switches have changed. There is never a loop,
+ * and if both the old and the new path lead to the host, so do all intermediate paths. Flows for
+ * hosts that no longer exist are deleted last.
  */
 public final class Rollout {
   private Rollout() {}
@@ -24,7 +24,7 @@ public final class Rollout {
   /**
    * Returns the rounds of changes that turn the actual flows into those of the trees.
    *
-   * @param actual forwarding flows by switch; absent switches can't be reached
+   * @param actual forwarding flows by switch; absent switches are not changed
    * @return changes by switch, for each round
    */
   public static List<Map<Long, List<FlowMod>>> rounds(

@@ -25,7 +25,7 @@ public interface RouteObserver {
   Set<String> switches();
 
   /**
-   * Announces a version, which replaces earlier ones; returns immediately.
+   * Announces a version, which replaces earlier ones. Must return immediately.
    *
    * @param confirmed called on any thread once no monitor uses an earlier version any more; need
    *     not be called if a later version follows

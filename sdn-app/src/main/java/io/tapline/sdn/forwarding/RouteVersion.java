@@ -34,7 +34,7 @@ public record RouteVersion(long number, long settleNs, Map<String, Switch> switc
    *
    * @param mac destination Ethernet address
    * @param port port through which the switch forwards packets to the address
-   * @param changing true if the switch is about to change the route to this port
+   * @param changing true if the switch is about to change to this route
    */
   public record Route(long mac, int port, boolean changing) {}
 

@@ -15,12 +15,12 @@ import java.util.stream.Collectors;
 /**
  * One spanning tree of shortest paths for each host, rooted at the host (PAST: Stephens et al.,
  * CoNEXT 2012): a packet's destination address determines its route, and the trees of all hosts
- * together use all links. Among the neighbours closer to the root, a switch chooses the one with
- * the highest hash of neighbour and host. If a link fails, only the hosts reached over it are
- * rerouted. A pure function of its input.
+ * spread over all links. Among the neighbours closer to the root, a switch chooses the one with the
+ * highest hash of host, switch and neighbour. If a link fails, only the hosts reached over it are
+ * rerouted. The trees depend only on the links and hosts.
  */
 public final class Trees {
-  /** A switch's port towards a host, and the number of switches behind that port. */
+  /** A switch's port towards a host, and the number of switches after it on the path. */
   public record Hop(int port, int distance) {}
 
   private record Neighbour(long datapath, int port, SwitchPort entry) {}
@@ -31,7 +31,7 @@ public final class Trees {
 
   private Trees() {}
 
-  /** Returns the trees to hosts over links. REQUIRES: each link is given in both directions. */
+  /** Returns the trees for these links and hosts. REQUIRES: links are given in both directions. */
   public static Trees of(Collection<Link> links, Collection<Host> hosts) {
     Trees trees = new Trees();
     for (Link link : links) {
@@ -99,7 +99,7 @@ public final class Trees {
     return mixed ^ mixed >>> 33;
   }
 
-  /** Returns the switch's next hop towards each host, by the host's address. */
+  /** Returns a switch's next hop towards each host, by the host's Ethernet address. */
   public Map<Long, Hop> hops(long datapath) {
     return hops.getOrDefault(datapath, Map.of());
   }
