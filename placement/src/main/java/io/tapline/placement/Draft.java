@@ -6,9 +6,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A layout of a small problem that {@link Annealing} changes step by step. A change that exceeds
- * the capacity of a process or the resources of a host is rejected and has no effect. Not
- * thread-safe.
+ * A mutable layout of a small problem, which {@link Annealing} changes step by step. A change that
+ * would exceed the capacity of a process or the resources of a host is rejected and has no effect.
+ * Not thread-safe.
  */
 final class Draft {
   static final int NONE = -1;
@@ -47,7 +47,7 @@ final class Draft {
     copyFrom(other);
   }
 
-  /** Copies another draft of the same problem. */
+  /** Replaces this layout with that of another draft of the same problem. */
   void copyFrom(Draft source) {
     use.copyFrom(source.use);
     System.arraycopy(source.monitorOfFlow, 0, monitorOfFlow, 0, monitorOfFlow.length);
@@ -92,8 +92,9 @@ final class Draft {
   }
 
   /**
-   * Assigns the output of aggregators to processors, nearest pairs first. This is optimal if the
-   * network is a tree.
+   * Assigns the output of aggregators to processors, nearest pairs first, which is optimal if the
+   * network is a tree. Adds the streams to the list, unless it is null. Returns the weighted
+   * traffic; -1 if the processors can't take all of it.
    */
   private long addTraffic(List<Layout.Stream> streams) {
     if (left.length < aggregators.count || room.length < processors.count) {
@@ -116,7 +117,7 @@ final class Draft {
     return unread == 0 ? cost : -1;
   }
 
-  /** Assigns output between the pairs at this distance. */
+  /** Assigns output between pairs at this distance; returns the assigned bits per second. */
   private long addTraffic(int weight, List<Layout.Stream> streams) {
     long shipped = 0;
     for (int a = 0; a < aggregators.count; a++) {
@@ -155,7 +156,7 @@ final class Draft {
     return edge == problem.fromEdge(flow) || edge == problem.toEdge(flow);
   }
 
-  /** Moves a flow to another monitor. */
+  /** Moves a flow to another monitor, if that one covers it. */
   boolean moveFlow(int flow, int newMonitor) {
     int oldMonitor = monitorOfFlow[flow];
     if (oldMonitor == newMonitor || !covers(newMonitor, flow)) {
@@ -192,7 +193,7 @@ final class Draft {
     return fits && host != previousHost;
   }
 
-  /** Moves a monitor within its rack. */
+  /** Moves a monitor to another host in its rack. */
   boolean moveMonitor(int monitor, int host) {
     int edge = problem.topology().edgeOf(monitors.host[monitor]);
     return problem.topology().edgeOf(host) == edge
@@ -275,9 +276,9 @@ final class Draft {
   }
 
   /**
-   * Repairs the layout for the current processes: monitors write to the aggregator on the shortest
-   * path to a processor, flows go to the monitor with the shortest path, and unused processes stop.
-   * Respects capacities; handles flows in order.
+   * Adapts the layout to the locations of its processes: makes monitors write to the aggregator on
+   * the shortest path to a processor, moves flows, in order, to the monitor with the shortest path,
+   * and stops unused monitors and aggregators. Respects capacities.
    */
   void settle() {
     int[] toProcessor = new int[aggregators.count];

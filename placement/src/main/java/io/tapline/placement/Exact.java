@@ -20,18 +20,18 @@ import java.util.Optional;
  *
  * <p>Variables: whether a host has a monitor; the monitor of each flow; the number of aggregators
  * on a host, and the aggregator of each monitor; the number of processors on a host, and their
- * input. REQUIRES: a host's NIC takes one monitor, and all rates are multiples of {@link
- * #UNIT_BPS}, so that the output of monitors is a whole number.
+ * input. REQUIRES: a host's NIC has room for only one monitor, and all rates are multiples of
+ * {@link #UNIT_BPS}, so that the output of monitors is a whole number of units.
  */
 public final class Exact {
-  /** 10 Mb/s. A monitor's output is a tenth of its input, so the model's unit is 1 Mb/s. */
+  /** 10 Mb/s. With {@link Sizes#PAPER}, monitors emit a tenth, so the model's unit is 1 Mb/s. */
   public static final long UNIT_BPS = 10_000_000L;
 
   /**
    * The optimum, or the best result within the time limit.
    *
-   * @param proven false if time ran out; {@code weighted} is then the best known value, and {@code
-   *     bound} is lower
+   * @param proven false if time ran out; {@code weighted} is then the best value found,
+   *     Long.MAX_VALUE if none was found
    * @param weighted bits per second times weights, as in {@link Cost}
    * @param bound lower bound for any layout
    */
@@ -65,10 +65,10 @@ public final class Exact {
   /**
    * Solves the problem.
    *
-   * @param known traffic of a known layout with at most this number of processes, as an upper
+   * @param known traffic of a known layout with at most {@code maxProcesses} processes, as an upper
    *     bound; Long.MAX_VALUE if there is none
    * @param seconds time limit
-   * @return empty if no layout fits into this number of processes
+   * @return empty if no layout has at most {@code maxProcesses} processes and {@code known} traffic
    */
   public static Optional<Optimum> solve(
       Problem problem, Cost.Objective objective, int maxProcesses, long known, double seconds) {
@@ -118,7 +118,7 @@ public final class Exact {
 
   /**
    * Adds as many aggregators to each host as it has room for. They must be used in order, which
-   * avoids equivalent solutions.
+   * breaks symmetries.
    */
   private void addAggregators() {
     for (int g = 0; g < hosts; g++) {
@@ -148,8 +148,8 @@ public final class Exact {
   }
 
   /**
-   * Adds the constraint that each flow takes one path: through a monitor that covers it, and
-   * through that monitor's aggregator.
+   * Adds the constraints that each flow takes one path, through a monitor that covers it and
+   * through that monitor's aggregator, and that these have enough capacity.
    */
   private void addFlows() {
     BoolVar[][] writes = new BoolVar[hosts][slots.size()];
@@ -198,7 +198,7 @@ public final class Exact {
     model.addExactlyOne(ways.toArray(BoolVar[]::new));
   }
 
-  /** Adds the constraint that processors read everything that aggregators take in. */
+  /** Adds the constraint that processors read all input of aggregators. */
   private void addProcessors() {
     long capacity = problem.sizes().processorBps() / unit;
     LinearExprBuilder all = LinearExpr.newBuilder();

@@ -3,8 +3,8 @@ package io.tapline.placement;
 import java.util.Arrays;
 
 /**
- * Flows between hosts with their rates, as columns: ten million flows take 160 MB. Immutable once
- * built.
+ * Flows between hosts with their rates, stored in columns: ten million flows take 160 MB. Immutable
+ * once built.
  */
 public final class Flows {
   private final int[] from;

@@ -9,9 +9,9 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /**
- * Algorithm 2 of NetAlytics (4.1): the aggregation switch above the most sources gets an engine
- * "nearby", which reads these sources until one does not fit. This repeats until all sources are
- * read. "Nearby" is interpreted as the least loaded host in the first source's rack, else under
+ * Algorithm 2 of NetAlytics (4.1): the aggregation switch above the most unread sources gets an
+ * engine "nearby", which reads these sources until one does not fit. This repeats until all sources
+ * are read. "Nearby" is interpreted as the least loaded host in the first source's rack, else under
  * that switch, else in the network.
  */
 final class GreedyEngines implements EnginePlacer {

@@ -35,7 +35,7 @@ final class HostUse {
     nicBps = other.nicBps.clone();
   }
 
-  /** Copies another instance of the same topology. */
+  /** Replaces these values with those of another instance for the same topology. */
   void copyFrom(HostUse source) {
     System.arraycopy(source.cpuMillis, 0, cpuMillis, 0, cpuMillis.length);
     System.arraycopy(source.memoryMib, 0, memoryMib, 0, memoryMib.length);
@@ -114,8 +114,8 @@ final class HostUse {
   }
 
   /**
-   * Returns the host with room that is nearest by weight, preferring the least loaded; -1 if none
-   * has room.
+   * Returns the given host if it has room, else the least loaded host with room in the nearest rack
+   * (by weight) that has any; -1 if none has room.
    */
   int nearest(int place, Resources need) {
     if (fits(place, need)) {

@@ -5,10 +5,10 @@ import java.util.List;
 /**
  * The hosts of all processes and the data that they exchange.
  *
- * @param monitorOfFlow monitor of each flow
+ * @param monitorOfFlow index of each flow's monitor
  * @param monitors monitors, each under an edge switch that covers all its flows
- * @param aggregatorOfMonitor the aggregator that each monitor writes to
- * @param streams input of processors; several may share an aggregator's output
+ * @param aggregatorOfMonitor index of the aggregator that each monitor writes to
+ * @param streams input of processors; several processors may share an aggregator's output
  */
 public record Layout(
     int[] monitorOfFlow,
@@ -18,11 +18,7 @@ public record Layout(
     List<Stream> streams,
     List<Process> processors) {
 
-  /**
-   * One process.
-   *
-   * @param inputBps its input rate
-   */
+  /** A process, identified by its index in the layout's list of its kind. */
   public record Process(int host, long inputBps) {}
 
   /** One processor's input from one aggregator. */

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /**
- * NetAlytics' local-random algorithm (4.1): assigns a source to an engine with room under the
- * source's aggregation switch, else to a new one on any host in the network.
+ * NetAlytics' local-random algorithm (4.1): assigns a source to an engine with room under one of
+ * the source's aggregation switches, else to a new one on a random host in the network.
  */
 final class LocalRandomEngines implements EnginePlacer {
   @Override

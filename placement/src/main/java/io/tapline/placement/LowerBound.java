@@ -15,8 +15,8 @@ import java.util.TreeMap;
  * <p>Processes: flows within a rack need monitors in that rack, and the total rates of flows and of
  * tuples each require a minimum number of processes. Traffic: a linear program (OR-Tools' GLOP)
  * that allows flows to be divided between their two racks, aggregators and processors to be
- * fractional, and all processes within a rack to share a host. Tuples that leave a rack cost the
- * weight to the nearest rack of its group, or of another group.
+ * fractional, and all processes within a rack to share a host. Tuples sent outside of a rack's
+ * groups cost the weight to the nearest rack there.
  */
 public final class LowerBound {
   private static final double INFINITE = Double.POSITIVE_INFINITY;
@@ -87,7 +87,8 @@ public final class LowerBound {
   }
 
   /**
-   * Counts disjoint pairs of racks that have flows but no monitors: each pair needs one monitor.
+   * Counts disjoint pairs of racks with flows between them, excluding taken racks: each pair needs
+   * a monitor. Marks their racks as taken.
    */
   private int disjointPairs(boolean[] taken) {
     int pairs = 0;
@@ -143,7 +144,10 @@ public final class LowerBound {
     return cost.value() / SCALE;
   }
 
-  /** Divides the flows of each pair of racks between the two racks. */
+  /**
+   * Lets the flows of each pair of racks be divided between the two racks, and adds up each rack's
+   * maximum output.
+   */
   private void divide(MPSolver solver, MPConstraint[] flows, double[] max) {
     classes()
         .forEach(
@@ -178,7 +182,7 @@ public final class LowerBound {
    * Lets all output of racks flow to engines in the same rack, in a rack of the same group, or in
    * any other rack.
    *
-   * @param flows for each rack, the constraint on its input minus its output
+   * @param flows for each rack, the constraint that its output equals its input
    * @param max upper bounds on the racks' output, or null if unknown
    * @param received for each rack, the constraint to which its arrivals are added; or null
    */

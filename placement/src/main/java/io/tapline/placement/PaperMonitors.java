@@ -7,15 +7,15 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /**
- * Algorithm 1 of NetAlytics (4.1): picks an edge switch that covers a flow, puts a monitor on its
- * least loaded host, and assigns flows of that switch to it until one does not fit. This repeats
- * until every flow has a monitor. The paper does not say what happens if no host of the switch has
- * room: this implementation then skips the switch permanently.
+ * Algorithm 1 of NetAlytics (4.1): picks an edge switch that covers a flow, puts a monitor on the
+ * switch's least loaded host, and assigns flows of that switch to it until one does not fit. This
+ * repeats until every flow has a monitor. The paper does not say what happens if no host of the
+ * switch has room: this implementation then skips the switch permanently.
  */
 final class PaperMonitors implements MonitorPlacer {
   /** The rule for picking the edge switch. */
   enum Pick {
-    /** Any switch that covers a flow without a monitor. */
+    /** A random switch that covers a flow without a monitor. */
     RANDOM,
     /** The switch that covers the most flows without a monitor. */
     MAX_FLOWS

@@ -9,10 +9,10 @@ import java.util.random.RandomGenerator;
 
 /**
  * Layouts that trade traffic against processes. All have the same few monitors. They range from one
- * aggregator on every monitor's host to the fewest aggregators that can take the tuples.
+ * aggregator on every monitor's host to the fewest aggregators that {@link Clustering} finds.
  */
 public final class ParetoFront {
-  /** Maximum number of distinct aggregator counts to try. */
+  /** Fewer than twice this many distinct aggregator counts are tried. */
   private static final int MAX_LEVELS = 160;
 
   /**
@@ -90,7 +90,7 @@ public final class ParetoFront {
     return new Remainders(problem.topology(), aggregators, problem.sizes().processorBps());
   }
 
-  /** Returns the Pareto-optimal points, in ascending number of processes. */
+  /** Returns the Pareto-optimal points, by increasing number of processes. */
   public List<Point> points() {
     return best(points);
   }
@@ -106,7 +106,9 @@ public final class ParetoFront {
     return best;
   }
 
-  /** Returns the Pareto-optimal points among those that match, in ascending number of processes. */
+  /**
+   * Returns the Pareto-optimal points among those that match, by increasing number of processes.
+   */
   List<Point> points(Predicate<Point> wanted) {
     return best(points.stream().filter(wanted).toList());
   }

@@ -1,8 +1,6 @@
 package io.tapline.placement;
 
-/**
- * Thrown if a placement is impossible. The message names the obstacle, its location and a remedy.
- */
+/** Thrown if no placement is found. The message names the obstacle, its location and a remedy. */
 public final class PlacementException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

@@ -9,9 +9,9 @@ import java.util.stream.IntStream;
 
 /**
  * The output that remains after each aggregator has filled as many whole processors as it can.
- * Aggregators can share processors for this remainder in two ways. Remainders are either merged as
- * a whole, as in {@link Clustering}, or poured in one after another and divided when a processor is
- * full, within each group or across the network.
+ * Aggregators can share processors for this remainder in two ways. Remainders either stay whole and
+ * are clustered ({@link Clustering}), or they are poured: one after another fills a processor and
+ * is split when that is full, within each group or across the network.
  */
 final class Remainders {
   /** Argument of {@link #readers} instead of a number of processors: pours within each group. */
@@ -51,7 +51,7 @@ final class Remainders {
     return aggregators.get(aggregator).inputBps();
   }
 
-  /** Returns the number of processors that are not shared. */
+  /** Returns the number of processors that a single aggregator fills. */
   int whole() {
     return whole;
   }
@@ -81,8 +81,9 @@ final class Remainders {
   }
 
   /**
-   * Returns the shared processors: {@code count} of them, placed as near as possible, or poured if
-   * {@code count} is negative.
+   * Returns the processors for the remainders. Pours if {@code count} is one of the constants
+   * above, else clusters the remainders for this number of processors, limited to the possible
+   * range.
    */
   List<Reader> readers(int count) {
     if (count < 0) {

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** A change to a {@link Deployment} in progress. Not thread-safe. */
+/** Applies a change to a {@link Deployment}. Not thread-safe. */
 final class Reshaping {
   private static final int NONE = -1;
 
@@ -41,7 +41,10 @@ final class Reshaping {
         });
   }
 
-  /** Assigns flows to monitors and returns the number of each flow's monitor. */
+  /**
+   * Assigns flows to monitors, starting some if necessary. Returns the number of each flow's
+   * monitor.
+   */
   int[] assign(Problem problem) {
     problem.requireMonitorable();
     int[] monitorOfFlow = new int[problem.flows().size()];
@@ -56,7 +59,10 @@ final class Reshaping {
     return monitorOfFlow;
   }
 
-  /** Returns the monitor with room that is nearest to its aggregator, under either edge switch. */
+  /**
+   * Returns the monitor under either edge switch that has room and is nearest to its aggregator;
+   * {@link #NONE} if none has room.
+   */
   private int withRoom(int fromEdge, int toEdge, long rate) {
     int best = NONE;
     int bestWeight = Integer.MAX_VALUE;
@@ -97,8 +103,8 @@ final class Reshaping {
   }
 
   /**
-   * Returns the nearest aggregator of the group that stays at most half full, or that can take a
-   * large input completely; else a new one.
+   * Returns the nearest aggregator in the host's groups that this input leaves at most half full
+   * or, if the input exceeds half an aggregator, that has room for it; else a new one.
    */
   private int aggregatorFor(int host, long bps) {
     int best = NONE;
@@ -157,7 +163,9 @@ final class Reshaping {
     load(number, -rate);
   }
 
-  /** Changes an aggregator's input, and with it the input of its processors. */
+  /**
+   * Adds to an aggregator's input, and so to that of its processors; {@code more} may be negative.
+   */
   private void feed(int number, long more) {
     Running.Aggregator aggregator = running.aggregators.get(number);
     TreeMap<Integer, Long> readers = new TreeMap<>(aggregator.readers());
@@ -191,8 +199,8 @@ final class Reshaping {
   }
 
   /**
-   * Returns a processor with room that already reads from the aggregator, else the nearest one of
-   * the same group, else a new one.
+   * Returns a processor with room: one that already reads from the aggregator, else the nearest one
+   * in the same group, else a new one.
    */
   private int processorFor(int host, Map<Integer, Long> readers) {
     int best = NONE;

@@ -5,9 +5,9 @@ import io.tapline.network.Resources;
 /**
  * Capacities and resource needs of processes.
  *
- * @param monitorBps maximum input of a monitor, in packets
- * @param aggregatorBps maximum input of an aggregator, in tuples
- * @param processorBps maximum input of a processor, in tuples
+ * @param monitorBps maximum rate of packets to a monitor
+ * @param aggregatorBps maximum rate of tuples to an aggregator
+ * @param processorBps maximum rate of tuples to a processor
  * @param extractedPerMille output of a monitor, in thousandths of its input
  */
 public record Sizes(
@@ -20,10 +20,10 @@ public record Sizes(
     Resources processor) {
   /**
    * The paper's sizes (6.2): a monitor takes 10 Gb/s and emits a tenth; an aggregator with two
-   * processors takes 1 Gb/s. The needs follow from the paper's abstract: 40 Gb/s took 4 monitoring
-   * cores, and 15 cores for the equivalent of 4 aggregators and 8 processors. So a monitor needs 1
-   * CPU, and another for its collector; other processes need 1.25 CPUs. Aggregators keep their logs
-   * in memory (6.1). A monitor uses a 10 Gb/s NIC completely.
+   * processors takes 1 Gb/s. The needs follow from the paper's abstract: 40 Gb/s took 4 cores for
+   * monitoring, and 15 cores for work that corresponds to 4 aggregators and 8 processors. So a
+   * monitor needs 1 CPU, and another for its collector; other processes need 1.25 CPUs. Aggregators
+   * keep their logs in memory (6.1). A monitor uses a 10 Gb/s NIC completely.
    */
   public static final Sizes PAPER =
       new Sizes(

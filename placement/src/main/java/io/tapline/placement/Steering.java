@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Moves each flow to the eligible monitor that is closest to its own aggregator. Aggregators stay
- * in place, and capacities are respected. Linear in the number of flows.
+ * Moves each flow to the monitor with the shortest path to its aggregator, among those that cover
+ * the flow and have room. Processes stay in place. Linear in the number of flows.
  */
 final class Steering {
   private final Problem problem;

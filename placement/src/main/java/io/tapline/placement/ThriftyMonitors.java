@@ -9,10 +9,10 @@ import java.util.random.RandomGenerator;
  * Places few, well-filled monitors. Flows within a rack can only be monitored there, so their racks
  * get monitors first. Flows between racks then fill the spare capacity. For the rest, the edge
  * switch that covers the most bits per second repeatedly gets a monitor. Finally, monitors whose
- * flows all fit elsewhere are emptied. Linear in the number of flows.
+ * flows all fit elsewhere are removed. Linear in the number of flows.
  */
 final class ThriftyMonitors implements MonitorPlacer {
-  /** Number of consecutive flows that don't fit after which a monitor counts as full. */
+  /** Number of flows that don't fit after which a monitor counts as full. */
   private static final int MISFITS = 64;
 
   @Override
@@ -96,7 +96,10 @@ final class ThriftyMonitors implements MonitorPlacer {
       }
     }
 
-    /** Tries only the last few monitors of the switch, since earlier ones are almost full. */
+    /**
+     * Assigns the flow if one of the switch's last few monitors has room; earlier ones are almost
+     * full.
+     */
     private boolean takeAny(int edge, int flow) {
       List<Integer> monitors = monitorsOfEdge.get(edge);
       for (int i = monitors.size() - 1; i >= Math.max(0, monitors.size() - 4); i--) {
@@ -176,7 +179,7 @@ final class ThriftyMonitors implements MonitorPlacer {
       }
     }
 
-    /** Empties monitors whose flows all fit elsewhere, least used first. */
+    /** Removes monitors whose flows all fit elsewhere, least used first. */
     private Monitors withoutNeedless() {
       int count = hosts.size();
       int[] monitorOfFlow = coverage.monitorOfFlow();

@@ -52,8 +52,8 @@ class ExactTest {
   }
 
   /**
-   * The problem has two racks with one connection each, and room for two processes per host, so the
-   * optimum is obvious.
+   * The problem has two racks with one flow in each, and ample room on each host, so the optimum is
+   * obvious.
    */
   @Test
   void findsTheKnownOptimumOfASmallProblem() {

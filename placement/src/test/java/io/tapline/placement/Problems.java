@@ -8,7 +8,7 @@ import io.tapline.network.Topology;
 import java.util.Random;
 import java.util.random.RandomGenerator;
 
-/** Generates random problems that a seed reproduces. */
+/** Generates random problems, reproducible by their seeds. */
 final class Problems {
   private Problems() {}
 

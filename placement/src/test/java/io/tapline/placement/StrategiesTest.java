@@ -91,7 +91,7 @@ class StrategiesTest {
         });
   }
 
-  /** Figure 2 of the paper: for three connections, greedy needs two monitors, in racks 5 and 6. */
+  /** Figure 2 of the paper: two of three connections share rack 5, so greedy needs two monitors. */
   @Test
   void greedyPlacesThePapersExample() {
     Topology topology = LeafSpine.of(6, 2, 4, HostMaker.uniform(24, 128));
