@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Checks queries whose parsers must see all packets, such as {@code PARSE link_load}: a query that
- * selects or samples packets would hide the load of the port that sends the copies.
+ * Checks queries with parsers that must see all packets, such as {@code link_load}: such a parser
+ * could not infer the load of the mirror port from selected or sampled packets.
  */
 final class AllTraffic {
   private final ParserInfo parser;
@@ -25,7 +25,10 @@ final class AllTraffic {
     this.errors = errors;
   }
 
-  /** Returns the query's sampling. Parsers that must see all packets are never sampled. */
+  /**
+   * Returns the query's sampling. If a parser must see all packets, disables sampling and reports
+   * clauses that select packets as errors.
+   */
   static Sampling sampling(List<ParserInfo> parsers, Ast.Query query, Errors errors) {
     Optional<ParserInfo> parser = parsers.stream().filter(ParserInfo::allTraffic).findFirst();
     if (parser.isEmpty()) {

@@ -19,8 +19,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A processor's arguments as given, after validation: known to the processor, distinct, and of the
- * right type and range.
+ * A processor's arguments. The constructor reports unknown and repeated ones. The methods report
+ * values of the wrong type or out of range as errors, and return the default or nothing instead.
  */
 final class Arguments {
   private final Map<String, Ast.Argument> given = new LinkedHashMap<>();
@@ -65,7 +65,7 @@ final class Arguments {
     errors.type(word.span(), message, "the field alone");
   }
 
-  /** Returns the lengths of the networks in {@code group=}. */
+  /** Returns the prefix lengths of the networks in {@code group=}. */
   List<PrefixLength> networks() {
     return networks;
   }
@@ -78,7 +78,7 @@ final class Arguments {
     return has(name) ? given.get(name).valueSpan() : processor.span();
   }
 
-  /** Returns the processor's name, the position of errors that concern no single argument. */
+  /** Returns the processor's name, at which errors that concern no single argument are reported. */
   Ast.Word processor() {
     return processor;
   }
@@ -113,7 +113,7 @@ final class Arguments {
     return inside ? number.get().intValue() : defaultValue;
   }
 
-  /** Returns a number above 0 and at most 100. */
+  /** Returns a number above 0 and at most 100, or the default. */
   double percent(String name, double defaultValue) {
     Optional<Ast.Word> word = word(name);
     if (word.isEmpty()) {
@@ -140,16 +140,16 @@ final class Arguments {
   }
 
   /**
-   * Returns a window's length or slide in nanoseconds, a multiple of 1 ms; empty if missing or
-   * invalid.
+   * Returns a window's length or slide, which must be a multiple of 1 ms and not below the minimum
+   * for stream jobs; empty if missing or invalid.
    */
   Optional<Long> windowNs(String name) {
     return windowNs(name, ProcessorCatalogue.SHORTEST_WINDOW_NS);
   }
 
   /**
-   * Returns a window's length or slide, which must be at least {@code minNs}; empty if missing or
-   * invalid.
+   * Returns a window's length or slide, which must be a multiple of 1 ms and not below {@code
+   * minNs}; empty if missing or invalid.
    */
   Optional<Long> windowNs(String name, long minNs) {
     Optional<Ast.Word> word = word(name);

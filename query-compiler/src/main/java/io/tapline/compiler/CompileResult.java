@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A plan, or errors, and notes. There is a plan if and only if there are no errors.
+ * A plan or errors, with notes. There is a plan if and only if there are no errors.
  *
  * @param plan empty if the query is invalid
  * @param notes warnings and explanations; they may accompany errors

@@ -64,7 +64,7 @@ public final class Compiler {
   /**
    * The input of a compilation other than text, parsers and hosts.
    *
-   * @param query the query's identifier: lower case letters, digits and '-', at most 200
+   * @param query query ID: at most 200 lower-case letters, digits and '-', not beginning with '-'
    * @param epoch epoch of the assignment, from 1
    * @param rights the caller's rights
    * @param placement places the monitors
@@ -226,8 +226,8 @@ public final class Compiler {
   }
 
   /**
-   * Notes the triggers' cost at the inventory's traffic, if that is known. Returns false, and
-   * reports an error, if the cost exceeds what a monitor may use.
+   * Adds a note with the triggers' cost for the inventory's traffic, if that is known. Returns
+   * false, and reports an error instead, if the cost exceeds a monitor's limit.
    */
   private boolean fitIntoMonitor(Ast.Query query, PacketTriggers.Split split) {
     if (split.triggers().isEmpty() || inventory.traffic().isEmpty()) {

@@ -30,8 +30,8 @@ final class ConditionReader {
   /**
    * A parsed group condition.
    *
-   * @param aggregate aggregate as written, in lower case
-   * @param field null if missing
+   * @param aggregate name of the aggregate, in lower case
+   * @param field field of the aggregate; null if missing
    * @param tuples condition on tuples instead of a field; null if there is none
    */
   record Read(String aggregate, Ast.Word field, ParsedCondition tuples, Condition condition) {}

@@ -23,11 +23,11 @@ import java.util.stream.Stream;
 
 /**
  * Resolves a condition against the fields of a parser. In the result, fields have their canonical
- * names, numbers are plain and in the field's unit, and host names are addresses. Evaluating the
- * result requires only the types of columns.
+ * names, numbers are plain decimals in the field's unit, and host names are addresses. Evaluating
+ * the result requires only the types of columns.
  *
- * <p>An unquoted word is a string if it is compared with a string, a host of the inventory if it is
- * compared with an address, and otherwise a field.
+ * <p>An unquoted word that is compared with a string is a string. One that is compared with an
+ * address is a host of the inventory or, if there is no such host, a field. Other words are fields.
  */
 final class ConditionTyper {
   private final ParserInfo parser;
@@ -231,8 +231,7 @@ final class ConditionTyper {
   }
 
   /**
-   * Types a comparison of sums: all terms are numbers, and terms without a field have the first
-   * field's unit.
+   * Types a comparison of sums. All terms must be numbers; literals have the first field's unit.
    */
   private List<Node> linear(List<Term> left, Order order, List<Term> right) {
     FieldInfo first = info(first(left));

@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Words that are true or false for a tuple and can therefore count tuples: fields of type bool, and
- * {@code half_seen}, which is true for a tuple that lacks a half but is not unanswered.
+ * Words that are true or false for each tuple, so that matching tuples can be counted: fields of
+ * type bool, and {@code half_seen}, which is true for partial tuples that are not unanswered.
  */
 final class Countable {
   static final String HALF_SEEN = "half_seen";

@@ -45,7 +45,7 @@ public final class Explain {
   }
 
   /**
-   * Returns the text without hosts, switches and servers, for callers that must not see the
+   * Returns the text without monitors, mirror rules and servers, for callers that must not see the
    * network.
    */
   public static String renderWithoutNetwork(Plan plan, List<Note> notes) {

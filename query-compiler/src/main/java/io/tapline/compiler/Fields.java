@@ -21,7 +21,7 @@ import java.util.stream.Stream;
  * Resolves the fields that a processor's words refer to, given the parsers of the query.
  *
  * @param parsers parsers in the order of PARSE
- * @param catalogue catalogue, used to name other parsers that have a field which these lack
+ * @param catalogue catalogue, for suggesting other parsers if these lack a field
  */
 record Fields(List<ParserInfo> parsers, Catalogue catalogue, Errors errors) {
 

@@ -42,7 +42,7 @@ public final class Formatter {
   }
 
   /**
-   * Formats a query; formatting is idempotent. Rejects a query that would be invalid with any
+   * Formats a query; formatting is idempotent. Rejects queries that are invalid regardless of
    * parsers and hosts.
    */
   public static FormatResult format(String text) {
@@ -67,10 +67,7 @@ public final class Formatter {
     return formatter.out.toString();
   }
 
-  /**
-   * Returns the comments up to a token that were not yet returned, including those at the end of
-   * its line.
-   */
+  /** Returns the comments that were not returned before, up to a token and the end of its line. */
   private List<String> commentsUpTo(int lastToken) {
     List<String> comments = new ArrayList<>();
     int line = syntax.tokens().get(lastToken).getLine();

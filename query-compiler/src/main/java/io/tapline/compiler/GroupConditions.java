@@ -40,7 +40,7 @@ final class GroupConditions {
     this.errors = fields.errors();
   }
 
-  /** Checks everything that does not depend on fields, since not all of them are known. */
+  /** Checks everything that does not depend on fields, for queries with unknown parsers. */
   static void check(Arguments arguments, Window window, Errors errors) {
     Ast.Word when = when(arguments);
     ConditionReader.read(when, errors)
@@ -51,7 +51,7 @@ final class GroupConditions {
                     .ifPresent(tuples -> WhereReader.checkWithoutFields(tuples, errors)));
   }
 
-  /** Compiles groups that must meet a condition, depending on its aggregate and field. */
+  /** Compiles the groups and the condition that they must meet; empty after an error. */
   Optional<Processor.Builder> compile(Arguments arguments, Window window) {
     Ast.Word when = when(arguments);
     return ConditionReader.read(when, errors)
@@ -61,7 +61,7 @@ final class GroupConditions {
                     .map(result -> result.setCondition(read.condition())));
   }
 
-  /** Returns the condition of a filter or trigger, or the default. */
+  /** Returns the value of {@code when=}, or the default condition. */
   static Ast.Word when(Arguments arguments) {
     Span processor = arguments.processor().span();
     return arguments
@@ -70,7 +70,8 @@ final class GroupConditions {
   }
 
   /**
-   * Returns true if a condition's aggregate exists and has the required field, tuples and window.
+   * Returns true if a condition's aggregate exists and has the field, condition on tuples or window
+   * that it requires. Otherwise reports an error.
    */
   private static boolean isComplete(
       ConditionReader.Read read, Ast.Word when, Window window, Errors errors) {
@@ -155,7 +156,7 @@ final class GroupConditions {
         .toList();
   }
 
-  /** Compiles a count of tuples that have a value of the field. */
+  /** Compiles a count of tuples that have a value in the field. */
   private Optional<Processor.Builder> present(Arguments arguments, Ast.Word field, Window window) {
     List<ParserInfo> owners = Fields.having(fields.parsers(), field);
     if (owners.isEmpty()) {
@@ -192,7 +193,10 @@ final class GroupConditions {
     return Optional.of(result);
   }
 
-  /** Returns the first parser that has all fields of the condition. */
+  /**
+   * Returns a parser with all fields of the condition, if possible also those of the group. Reports
+   * an error if there is none.
+   */
   private Optional<ParserInfo> readConditions(Arguments arguments, ConditionReader.Read read) {
     List<Ast.Word> words = read.field() != null ? List.of(read.field()) : read.tuples().fields();
     List<ParserInfo> owners =

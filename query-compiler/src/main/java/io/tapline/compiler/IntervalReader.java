@@ -40,8 +40,8 @@ final class IntervalReader {
   }
 
   /**
-   * Returns the window, with defaults no shorter than the interval. Reports an error if an explicit
-   * window is shorter.
+   * Returns the window, with its defaults extended to at least the parser's interval. Reports an
+   * error if an explicit length or slide is shorter.
    */
   static Window fit(Window window, ParserInfo parser, Arguments arguments, Errors errors) {
     if (parser.intervalNs() == 0) {
@@ -69,7 +69,7 @@ final class IntervalReader {
   }
 
   /**
-   * Reports an error if a trigger's windows are too short for tuples.
+   * Reports that a trigger's windows are too short for a parser's tuples.
    *
    * @param reason why the monitor can't test the trigger on packets, as the end of a sentence
    */

@@ -18,7 +18,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Names of hosts and groups, as defined in an inventory file:
+ * The contents of an inventory file: named hosts, groups, tenants and queries, policies for strings
+ * and alerts, expected traffic and the ports of switches.
  *
  * <pre>
  * hosts:
@@ -158,8 +159,8 @@ public final class Inventory {
 
   /**
    * Returns the part of the inventory that is visible to a caller: hosts and groups whose addresses
-   * are all within its scope, and the network tenant that has its tenant's name. Everything else is
-   * treated as nonexistent.
+   * are all within its scope, and the network tenant with the name of its own tenant. Other hosts,
+   * groups and tenants and all switch ports are treated as nonexistent.
    */
   public Inventory within(Rights rights) {
     Scope scope = rights.scope();

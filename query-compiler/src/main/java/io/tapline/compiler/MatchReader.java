@@ -20,8 +20,8 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Reads FROM and TO: resolves names to addresses. A list that contains {@code *} becomes empty,
- * which matches everything.
+ * Reads FROM and TO: resolves names to addresses. A list that contains {@code *} without a port
+ * becomes empty, which matches everything.
  */
 final class MatchReader {
   /** Maximum number of addresses on either side after names are resolved. */
@@ -50,9 +50,7 @@ final class MatchReader {
     this.namesAreKnown = namesAreKnown;
   }
 
-  /**
-   * Checks everything that does not depend on the inventory: addresses, ports and network numbers.
-   */
+  /** Checks everything that does not depend on the inventory: addresses, ports and VLANs. */
   static void checkWithoutNames(Ast.Query query, Errors errors) {
     MatchReader reader = new MatchReader(Inventory.empty(), Rights.ALL, errors, false);
     reader.side(ClauseKind.FROM, query.from());
@@ -191,7 +189,7 @@ final class MatchReader {
     };
   }
 
-  /** A port range; 0 and 0 stand for any port. */
+  /** A port range; 0 to 0 stands for any port. */
   private record Ports(int first, int last) {
     static final Ports ANY = new Ports(0, 0);
   }

@@ -22,7 +22,7 @@ final class NamedQuery {
 
   private NamedQuery() {}
 
-  /** Returns the whole query, or the text itself if it uses no named query. */
+  /** Returns the complete query; if it uses no named query, returns it unchanged. */
   static Syntax expand(Syntax syntax, Inventory inventory, Errors errors) {
     Ast.Word use = syntax.query().use();
     if (use == null) {

@@ -46,7 +46,7 @@ final class OnlyReader {
     return parsed;
   }
 
-  /** Checks everything that does not depend on fields, since not all of them are known. */
+  /** Checks everything that does not depend on fields, for queries with unknown parsers. */
   static void check(Arguments arguments, Errors errors) {
     parse(arguments.word("only"), errors)
         .ifPresent(only -> WhereReader.checkWithoutFields(only, errors));

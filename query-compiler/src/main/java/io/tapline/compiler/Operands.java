@@ -56,8 +56,9 @@ record Operands(Fields fields) {
   }
 
   /**
-   * Returns the first parser that has the by= field as a number and all key fields, else the first
-   * that has the field as a number, else the first that has it with any type.
+   * Returns a parser with the by= field: one in which the word is {@link Countable}, else one in
+   * which it is a number, else any. Of several, prefers the first that has all key fields. Reports
+   * an error if there is none.
    */
   Optional<ParserInfo> withBy(
       List<ParserInfo> candidates, Arguments arguments, String keyArgument) {

@@ -30,8 +30,8 @@ final class PacketTriggerReader {
   }
 
   /**
-   * Returns the parser whose packets the trigger counts; empty if the trigger aggregates tuples. A
-   * trigger whose condition is valid for both counts packets.
+   * Returns the parser whose packets the trigger counts; empty if the trigger aggregates tuples. If
+   * its condition is valid for both, it counts packets.
    */
   Optional<ParserInfo> parser(Arguments arguments) {
     List<ParserInfo> parsers = fields.parsers();

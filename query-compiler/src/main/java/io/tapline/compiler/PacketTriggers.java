@@ -101,7 +101,7 @@ final class PacketTriggers {
 
   /**
    * Makes the monitor test, on packets, a trigger whose condition is on tuples. REQUIRES: {@link
-   * #obstacle} returns nothing.
+   * #obstacle} is empty.
    */
   void addMeasured(int number, Processor trigger) {
     add(number, PacketCondition.of(measure(trigger).orElseThrow(), trigger));
@@ -205,9 +205,9 @@ final class PacketTriggers {
   }
 
   /**
-   * Returns the job's part of a trigger. The monitor reports each window in which an alert is in
-   * force. The job raises an alert with the first report, clears it with the first window without a
-   * report, and shows the greatest value.
+   * Returns the job's part of a trigger. The monitor reports each window in which an alert is
+   * active. The job raises an alert with the first report, clears it with the first window without
+   * a report, and reports the maximum value.
    */
   private static Processor inJob(int number, Processor trigger) {
     Value value =

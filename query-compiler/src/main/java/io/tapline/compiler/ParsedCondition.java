@@ -22,9 +22,9 @@ import java.util.function.IntFunction;
 import java.util.stream.Stream;
 
 /**
- * A condition on tuples whose names are not resolved yet.
+ * A parsed condition on tuples, with names that are not resolved yet.
  *
- * @param tree its fields are words that may name fields, hosts or strings
+ * @param tree condition; its fields are words that may be fields, hosts or strings
  * @param spans maps a byte offset in the text to the position of the part that begins there
  */
 record ParsedCondition(ConditionTree tree, IntFunction<Span> spans) {
@@ -65,7 +65,7 @@ record ParsedCondition(ConditionTree tree, IntFunction<Span> spans) {
     }
   }
 
-  /** Returns the span from a byte to the end of the word that contains it. */
+  /** Returns the span from a byte to the end of its word or token. */
   private static Span span(Ast.Condition condition, List<Token> tokens, int position) {
     int i = 0;
     while (tokens.get(i).end() <= position && tokens.get(i).kind() != Kind.END) {

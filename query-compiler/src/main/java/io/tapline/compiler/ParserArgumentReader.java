@@ -36,7 +36,7 @@ final class ParserArgumentReader {
 
   /**
    * Returns all argument values of the query's parsers, including defaults. Ignores string forms
-   * and unknown names, which {@link ShapeReader} reports.
+   * and unknown names, which {@link ShapeReader} handles.
    */
   static List<ParserArgument> read(
       List<Ast.Parser> writtenParsers, Catalogue catalogue, Errors errors) {

@@ -22,7 +22,7 @@ public interface Placement {
   Placed place(Match match);
 
   /**
-   * A placement.
+   * A query's monitors and mirror rules.
    *
    * @param monitors one or more monitors
    * @param rules mirror rules by switch; none for a local monitor

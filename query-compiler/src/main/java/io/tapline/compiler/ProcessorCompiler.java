@@ -69,9 +69,9 @@ final class ProcessorCompiler {
   }
 
   /**
-   * Checks everything that does not depend on fields, since not all parsers are known.
+   * Checks everything that does not depend on fields, for queries with unknown parsers.
    *
-   * @param parsers number of parsers that the query names
+   * @param parsers upper bound on the number of the query's parsers
    */
   static void checkWithoutFields(Ast.Processor processor, int parsers, Errors errors) {
     Optional<ProcessorCatalogue.Definition> definition = definition(processor, errors);
@@ -112,7 +112,7 @@ final class ProcessorCompiler {
     }
   }
 
-  /** Returns the aggregate of agg=, if given. */
+  /** Returns the aggregate that agg= names. */
   private static Optional<MergeableAggregate> aggregate(Arguments arguments) {
     return arguments.choice("agg", ProcessorCatalogue.AGGREGATES).map(Aggregates::named);
   }
@@ -162,7 +162,7 @@ final class ProcessorCompiler {
     return compiled.map(builder -> builder.setName(definition.get().info().name()).build());
   }
 
-  /** Adds the parts that depend on the chosen parser. */
+  /** Adds the parts that depend on the chosen parser, and reports errors in them. */
   private void complete(Processor.Builder result, Arguments arguments, int number) {
     ParserInfo parser =
         parsers.stream().filter(p -> p.name().equals(result.getParser())).findFirst().orElseThrow();
@@ -209,7 +209,10 @@ final class ProcessorCompiler {
             });
   }
 
-  /** Returns the aggregate of agg=, if the processor has it; else the processor's default. */
+  /**
+   * Returns the aggregate that agg= names, else the fallback. If that is null, returns sum if by=
+   * is given, else count.
+   */
   private static MergeableAggregate chosen(Arguments arguments, MergeableAggregate fallback) {
     MergeableAggregate withoutAgg =
         fallback != null ? fallback : Aggregates.named(arguments.has("by") ? "sum" : "count");

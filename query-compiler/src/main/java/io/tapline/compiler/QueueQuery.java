@@ -46,7 +46,7 @@ final class QueueQuery {
   }
 
   /**
-   * Reports errors in the combination of the clauses.
+   * Reports clauses that contradict each other or exceed the caller's rights.
    *
    * @param writtenMatch FROM and TO
    */

@@ -17,7 +17,8 @@ import java.util.Optional;
  */
 final class SampleReader {
   /**
-   * Minimum rate: the 64-bit threshold of a flow's hash can't distinguish smaller rates from zero.
+   * Minimum rate. Monitors compare 63 bits of a flow's hash with a threshold, so they could
+   * distinguish even smaller rates.
    */
   private static final BigDecimal MIN_RATE = new BigDecimal("0.000000001");
 
@@ -36,7 +37,7 @@ final class SampleReader {
     return fixed(word, errors);
   }
 
-  /** Returns true if the rate may be lowered; the clause may be missing. */
+  /** Returns true for {@code SAMPLE auto}, and for null, which stands for a missing clause. */
   static boolean isAuto(Ast.Word word) {
     return word == null || Names.same(word.text(), "auto");
   }

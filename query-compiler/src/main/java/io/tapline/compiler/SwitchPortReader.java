@@ -20,7 +20,7 @@ import java.util.Map;
  */
 final class SwitchPortReader {
   /**
-   * Maximum k for which a fat tree's links are listed; beyond that, switch names are not checked.
+   * Maximum k for which a fat tree's links are listed; beyond that, names in AT are not checked.
    */
   private static final int LARGEST_FAT_TREE = 32;
 

@@ -19,9 +19,9 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Compiles many packet triggers, whose queries differ only in the trigger's arguments. Common parts
- * are compiled only once: the other clauses, and triggers that differ only in {@code only=}.
- * Triggers do not pass through the grammar. A trigger that is rejected here is compiled as a whole
- * query, which reports its errors. Thread-safe.
+ * are compiled only once: the other clauses, and the rest of triggers that differ only in {@code
+ * only=}. Triggers bypass the grammar. A trigger that can't be compiled this way is compiled as a
+ * whole query, which reports its errors. Thread-safe.
  */
 public final class TriggerCompiler {
   private static final String PROCESS = " PROCESS ";
@@ -40,7 +40,7 @@ public final class TriggerCompiler {
   /** The query's plan with a simple trigger; empty if only whole queries can be compiled. */
   private final Optional<Plan> context;
 
-  /** The query's only parser, which counts packets; null without {@link #context}. */
+  /** The query's only parser, which counts packets; null if {@link #context} is empty. */
   private final ParserInfo parser;
 
   private final Map<TriggerText, Optional<PacketTrigger>> wide = new ConcurrentHashMap<>();
@@ -161,7 +161,7 @@ public final class TriggerCompiler {
     this.parser = context.flatMap(plan -> catalogue.parser(plan.getParsers(0))).orElse(null);
   }
 
-  /** Compiles triggers on all cores. */
+  /** Compiles triggers in parallel, up to the first invalid one. */
   public CompiledTriggers compile(List<TriggerText> triggers) {
     List<Optional<PacketTrigger>> alone = triggers.parallelStream().map(this::alone).toList();
     List<PacketTrigger> compiled = new ArrayList<>();
@@ -184,7 +184,7 @@ public final class TriggerCompiler {
     return Compiler.compile(clauses + PROCESS + trigger.text(), catalogue, inventory, options);
   }
 
-  /** Returns the trigger; empty if only the whole query shows whether it is valid. */
+  /** Returns the compiled trigger; empty if it has to be compiled as a whole query. */
   Optional<PacketTrigger> alone(TriggerText trigger) {
     if (context.isEmpty() || !trigger.isPlain()) {
       return Optional.empty();
@@ -194,7 +194,7 @@ public final class TriggerCompiler {
         .filter(this::fits);
   }
 
-  /** Returns a trigger without {@code only=}, a form that many triggers share; empty if invalid. */
+  /** Compiles a trigger without {@code only=}, which many triggers share; empty if invalid. */
   private Optional<PacketTrigger> wide(TriggerText trigger) {
     Optional<PacketTrigger> known = wide.get(trigger);
     // Not computed atomically: two threads that compile the same trigger get the same result.

@@ -46,8 +46,8 @@ final class TriggerReader {
   /**
    * Reads when the trigger fires and how it clears.
    *
-   * @param threshold threshold of the condition, which also ends an alert unless another threshold
-   *     is given
+   * @param threshold threshold of the condition, which also ends an alert unless {@code clear=} is
+   *     given
    */
   private static Trigger.Builder values(Arguments arguments, double threshold, Errors errors) {
     Trigger.Builder trigger =
@@ -79,8 +79,7 @@ final class TriggerReader {
   }
 
   /**
-   * Reports {@code clear} if it is a condition although the trigger compares tuples with a
-   * threshold.
+   * Reports an error if {@code clear=} is a condition: triggers on tuples accept only a threshold.
    */
   static void requireThreshold(Arguments arguments, Errors errors) {
     arguments
@@ -114,7 +113,10 @@ final class TriggerReader {
     return is;
   }
 
-  /** Returns the normalized URL if the inventory allows alerts to be posted to it. */
+  /**
+   * Returns an action with the normalized URL if the inventory allows alerts to be posted to it;
+   * otherwise reports an error.
+   */
   private Optional<Action> webhook(Ast.Word word) {
     return url(word, errors).flatMap(url -> allowed(url, word));
   }
@@ -134,7 +136,10 @@ final class TriggerReader {
                 .build());
   }
 
-  /** Returns the topic if the tenant may send to it and it is not known to be missing. */
+  /**
+   * Returns an action with the topic if the tenant may send to it and it is not known to be
+   * missing; otherwise reports an error.
+   */
   private Optional<Action> topic(Ast.Word word) {
     String topic = word.text();
     if (!isTopic(word, errors)) {

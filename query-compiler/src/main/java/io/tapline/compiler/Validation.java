@@ -38,8 +38,8 @@ final class Validation {
   }
 
   /**
-   * Returns an upper bound on the number of parsers that a query names, since two names may be
-   * aliases of one parser.
+   * Returns an upper bound on the number of a query's parsers: two names may be aliases of one
+   * parser, and PARSE may be in a named query.
    */
   static int distinctParsers(Ast.Query query) {
     boolean elsewhere = query.use() != null && !query.has(ClauseKind.PARSE);

@@ -25,7 +25,7 @@ import java.util.function.IntFunction;
 record ValueReader(IntFunction<Span> spans, Inventory inventory, Errors errors) {
   private static final BigInteger MAX_U64 = BigInteger.ONE.shiftLeft(64).subtract(BigInteger.ONE);
 
-  /** Returns a value, or the addresses of a host; nothing after an error. */
+  /** Returns a value of the field's type, or all addresses of a host; nothing after an error. */
   List<Literal> of(Literal writtenLiteral, FieldInfo field) {
     String text = text(writtenLiteral);
     int slash = text.indexOf('/');
@@ -147,7 +147,7 @@ record ValueReader(IntFunction<Span> spans, Inventory inventory, Errors errors) 
     }
   }
 
-  /** Returns the prefix if its length is valid. */
+  /** Returns the prefix if its length is valid; otherwise reports an error. */
   private Optional<IpPrefix> prefix(IpPrefix ip, Literal writtenLiteral) {
     String text = text(writtenLiteral);
     int slash = text.indexOf('/');

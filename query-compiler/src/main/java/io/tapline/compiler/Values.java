@@ -29,7 +29,10 @@ final class Values {
     return Value.newBuilder().setCondition(condition).setConditionText(text).setUnit(unit).build();
   }
 
-  /** Returns the time from start to end. REQUIRES: the parser has a duration. */
+  /**
+   * Returns the duration of the parser's tuples: a field, or the time from a start event to an end
+   * event. REQUIRES: the parser has a duration.
+   */
   static Value duration(ParserInfo parser) {
     ParserInfo.DurationSource source = parser.duration().orElseThrow();
     if (source instanceof ParserInfo.DurationField field) {

@@ -124,7 +124,7 @@ final class WhereReader {
 
   /**
    * Returns true if all fields in ordered comparisons are numbers. Fields of the same name may have
-   * different types.
+   * different types in other parsers.
    */
   private static boolean ordersNumbers(ConditionTree part, ParserInfo parser) {
     return part.getNodesList().stream()
@@ -145,8 +145,8 @@ final class WhereReader {
   }
 
   /**
-   * Returns the parsers whose fields have the same types; adds a note if tuples of other parsers
-   * pass unchecked.
+   * Returns the parsers that have the condition's fields with the same types as this parser; adds a
+   * note if tuples of other parsers pass unchecked.
    */
   private List<String> requiredParsers(ConditionTree typed, ParserInfo parser) {
     List<FieldInfo> infos =

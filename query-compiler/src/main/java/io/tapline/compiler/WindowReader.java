@@ -9,8 +9,8 @@ import java.math.BigInteger;
 import java.util.Optional;
 
 /**
- * Reads the arguments w and s. The stream job counts in panes, whose width is the greatest common
- * divisor of w and s, so the number of panes in a window is limited.
+ * Reads the arguments w and s, or w and every. The stream job aggregates in panes as wide as the
+ * greatest common divisor of the two, so their number per window is limited.
  */
 final class WindowReader {
   private static final long DEFAULT_SNAPSHOT_NS = 10_000 * Literals.NS_PER_MS;

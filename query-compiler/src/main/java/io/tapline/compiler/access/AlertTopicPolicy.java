@@ -10,8 +10,8 @@ import java.util.regex.Pattern;
 
 /**
  * The Kafka topics to which alerts may be sent. Each tenant may use topics that begin with {@code
- * alerts.TENANT.}; callers without tokens, those that begin with {@code alerts.}. The inventory's
- * {@code topics} section allows others, for all tenants or by tenant:
+ * alerts.TENANT.}; callers that need no token may use all that begin with {@code alerts.}. The
+ * inventory's {@code topics} section allows others, for all tenants or by tenant:
  *
  * <pre>
  * topics: [pager, "noc.*"]
@@ -21,10 +21,10 @@ import java.util.regex.Pattern;
  *   "*": [pager, "noc.*"]
  * </pre>
  *
- * <p>A star at the end matches any suffix. No pattern allows topics that belong to Tapline or to
- * Kafka. Immutable.
+ * <p>A star at the end matches any suffix that is not empty. No pattern allows topics that belong
+ * to Tapline or to Kafka. Immutable.
  *
- * @param patterns patterns by tenant
+ * @param patterns patterns by tenant; "*" for all tenants
  */
 public record AlertTopicPolicy(Map<String, List<String>> patterns) {
   public static final AlertTopicPolicy OWN = new AlertTopicPolicy(Map.of());

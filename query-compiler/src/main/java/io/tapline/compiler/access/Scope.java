@@ -25,7 +25,7 @@ public record Scope(List<IpPrefix> prefixes) {
   }
 
   /**
-   * Parses "10.0.2.0/24" or an address.
+   * Parses an address, or a prefix such as "10.0.2.0/24".
    *
    * @return empty if the text is neither, or has bits set beyond its length
    */
@@ -50,8 +50,8 @@ public record Scope(List<IpPrefix> prefixes) {
   }
 
   /**
-   * Returns the condition that one end of a header's connection is within the scope; a tree without
-   * nodes if the scope has no limits.
+   * Returns the condition that the source or destination of a packet header is within the scope; a
+   * tree without nodes if the scope has no limits.
    */
   public ConditionTree ofHeaders() {
     return Trees.or(
