@@ -159,8 +159,8 @@ public final class Inventory {
 
   /**
    * Returns the part of the inventory that is visible to a caller: hosts and groups whose addresses
-   * are all within its scope, and the network tenant with the name of its own tenant. Other hosts,
-   * groups and tenants and all switch ports are treated as nonexistent.
+   * are all within its scope, and the network tenant with the same name as its tenant. Other hosts,
+   * groups and tenants, and all switch ports, are treated as nonexistent.
    */
   public Inventory within(Rights rights) {
     Scope scope = rights.scope();
