@@ -107,7 +107,7 @@ class AlertReceiversTest {
             });
   }
 
-  /** Rejects these spellings, regardless of how a library would read them. */
+  /** These spellings are rejected, regardless of how a library would read them. */
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',

@@ -14,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests parsers that must see all packets: {@code PARSE link_load FROM * TO * SAMPLE *}. */
+/** Tests parsers that must see all packets, such as {@code link_load}. */
 class AllTrafficTest {
   private static final String LINK_LOAD =
       """

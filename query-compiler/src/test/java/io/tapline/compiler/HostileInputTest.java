@@ -107,7 +107,7 @@ class HostileInputTest {
     return text.toString();
   }
 
-  /** Returns true if the text compiled. */
+  /** Verifies the compiler's response to a text. Returns true if the text compiled. */
   private static boolean checkResponse(String text) {
     CompileResult result = Fixtures.compile(text);
     long lines = text.chars().filter(c -> c == '\n').count() + 1;

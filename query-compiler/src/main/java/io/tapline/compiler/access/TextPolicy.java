@@ -14,8 +14,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Restricts the forms in which strings may leave monitors, by the {@code texts} section of the
- * inventory:
+ * Restricts the forms in which strings may leave monitors, as specified in the inventory's {@code
+ * texts} section:
  *
  * <pre>
  * texts:
@@ -26,8 +26,9 @@ import java.util.Optional;
  *     statement: template
  * </pre>
  *
- * <p>The first form is the default; a query may request the others, or omit. A parser's own entry
- * takes precedence over {@code "*"}. Strings that are not listed are unrestricted.
+ * <p>The first form is the default; a query may request the others, and always {@code omit}. A
+ * parser's own entry takes precedence over {@code "*"}. Strings that are not listed are
+ * unrestricted.
  */
 public final class TextPolicy {
   public static final TextPolicy NONE = new TextPolicy(List.of());
@@ -56,7 +57,7 @@ public final class TextPolicy {
   /**
    * Reads the inventory's {@code texts} section.
    *
-   * @throws IllegalArgumentException if the section does not have this form
+   * @throws IllegalArgumentException if the section is malformed
    */
   public static TextPolicy read(JsonNode section) {
     List<Rule> rules = new ArrayList<>();
@@ -107,7 +108,7 @@ public final class TextPolicy {
    * parsers.
    *
    * @throws IllegalArgumentException if the policy names a parser that does not exist, or a field
-   *     that is not one of the parser's strings
+   *     that is not one of the parser's strings (for {@code "*"}, of any parser's)
    */
   public void requireTextsOf(Catalogue catalogue) {
     for (Rule rule : rules) {

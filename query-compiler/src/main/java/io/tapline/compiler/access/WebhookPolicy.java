@@ -21,8 +21,8 @@ import java.util.regex.Pattern;
  *   - {url: "https://alerts.internal", private: true}
  * </pre>
  *
- * <p>Scheme, host and port must match an entry. A host, or host and port, without a scheme stands
- * for http and https, at the scheme's default port if the entry names none. Without the section, no
+ * <p>An alert's URL must match an entry in scheme, host and port. An entry without a scheme matches
+ * http and https; one without a port matches the scheme's default port. Without the section, no
  * alerts may be posted. Immutable.
  *
  * @param entries allowed receivers; if empty, no alerts may be posted
@@ -34,11 +34,12 @@ public record WebhookPolicy(List<Entry> entries) {
   private static final Pattern BARE = Pattern.compile("(\\[[^\\[\\]]*]|[^:/]+)(:[0-9]+)?");
 
   /**
-   * The receivers on one host.
+   * An entry: one receiver, or those for http and https on one host.
    *
-   * @param text text in the inventory
-   * @param origins scheme, host and port of each
-   * @param isPrivate whether the host may have private addresses; true if the entry is an address
+   * @param text the entry's URL or host, as in the inventory
+   * @param origins scheme, host and port of each receiver
+   * @param isPrivate whether alerts may be posted to private addresses of the host; true if the
+   *     host is itself an address
    */
   public record Entry(String text, List<WebhookUrl> origins, boolean isPrivate) {
     boolean holds(WebhookUrl url) {
@@ -46,7 +47,7 @@ public record WebhookPolicy(List<Entry> entries) {
     }
   }
 
-  /** Reads the inventory's section. REQUIRES: it is not null. */
+  /** Reads the inventory's {@code webhooks} section. REQUIRES: it is not null. */
   public static WebhookPolicy read(JsonNode section) {
     boolean empty = section.isMissingNode() || section.isNull();
     if (!empty && !section.isArray()) {

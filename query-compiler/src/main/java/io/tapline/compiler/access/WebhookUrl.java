@@ -19,7 +19,7 @@ import java.util.regex.Pattern;
  * @param scheme http or https
  * @param host a name, an IPv4 address, or an IPv6 address without brackets
  * @param port port, from 1
- * @param path the rest, beginning with "/"
+ * @param path path and query, beginning with "/"
  */
 public record WebhookUrl(String scheme, String host, int port, String path) {
   private static final Pattern URL = Pattern.compile("(?i)(https?)://([^/?#]+)(.*)");
@@ -27,7 +27,7 @@ public record WebhookUrl(String scheme, String host, int port, String path) {
       Pattern.compile("(\\[[^\\[\\]]*]|[^:\\[\\]]+)(?::([0-9]{1,5}))?");
   private static final Pattern PRINTABLE = Pattern.compile("[^\\s\\p{Cntrl}\\\\]*");
 
-  /** Names whose last label begins with a digit are reserved for addresses. */
+  /** A host name. Its last label begins with a letter, so no name resembles an IPv4 address. */
   private static final Pattern NAME =
       Pattern.compile("([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)*[a-z]([a-z0-9-]{0,61}[a-z0-9])?");
 
@@ -36,8 +36,7 @@ public record WebhookUrl(String scheme, String host, int port, String path) {
   /**
    * Parses a URL.
    *
-   * @throws IllegalArgumentException if it is invalid; the message says why, as the end of a
-   *     sentence
+   * @throws IllegalArgumentException if it is invalid; the message is the reason, to follow a colon
    */
   public static WebhookUrl parse(String text) {
     Matcher url = URL.matcher(text);
@@ -57,6 +56,7 @@ public record WebhookUrl(String scheme, String host, int port, String path) {
    * Returns a host in its canonical spelling.
    *
    * @param text a name, an IPv4 address, or an IPv6 address in brackets
+   * @throws IllegalArgumentException if it is none of these
    */
   static String host(String text) {
     if (text.startsWith("[")) {
@@ -102,7 +102,7 @@ public record WebhookUrl(String scheme, String host, int port, String path) {
     return IpPrefix.parse(host).isPresent();
   }
 
-  /** Returns scheme, host and port, without the scheme's default port. */
+  /** Returns the scheme, the host and, unless it is the scheme's default, the port. */
   String origin() {
     String bracketed = host.contains(":") ? "[" + host + "]" : host;
     return scheme + "://" + bracketed + (port == standardPort(scheme) ? "" : ":" + port);

@@ -11,10 +11,10 @@ import java.util.Optional;
  * @param parsers in the order of the file
  */
 public record Catalogue(List<ParserInfo> parsers) {
-  /** Aliases of parsers, as the paper spells them. */
+  /** Parser names by alias, which is the NetAlytics paper's spelling. */
   public static final Map<String, String> PARSER_ALIASES = Map.of("mysql", "mysql_query");
 
-  /** Aliases of fields: the paper's spellings and similar ones. */
+  /** Field names by alias: the NetAlytics paper's spellings and similar ones. */
   public static final Map<String, String> FIELD_ALIASES =
       Map.of(
           "get", "url",
@@ -38,8 +38,8 @@ public record Catalogue(List<ParserInfo> parsers) {
   }
 
   /**
-   * Returns the parser of this name. Ignores case, treats '-' as '_', and accepts the paper's
-   * aliases.
+   * Returns the parser with this name. Ignores case, treats '-' as '_', and accepts {@link
+   * #PARSER_ALIASES}.
    */
   public Optional<ParserInfo> parser(String name) {
     String normal = Names.normal(name);
@@ -55,7 +55,7 @@ public record Catalogue(List<ParserInfo> parsers) {
         .findFirst();
   }
 
-  /** Returns all names, in the order of the file. */
+  /** Returns the names of all parsers, in the order of the file. */
   public List<String> names() {
     return parsers.stream().map(ParserInfo::name).toList();
   }

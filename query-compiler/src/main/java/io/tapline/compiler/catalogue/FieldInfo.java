@@ -3,7 +3,7 @@ package io.tapline.compiler.catalogue;
 /**
  * One field of a parser's tuples.
  *
- * @param unit "ns", "bytes"…; empty for names and plain numbers
+ * @param unit "ns", "bytes"…; empty for values without a unit
  * @param additive whether sums of its values are meaningful
  * @param common whether every parser has it (times, flow, endpoints)
  * @param optional whether a tuple may lack a value

@@ -14,7 +14,7 @@ import java.util.List;
  * @param min smallest value of a number
  * @param max largest value of a number
  * @param choices valid values of a string
- * @param step divisor of all valid whole numbers
+ * @param step number whose multiples are valid; 1 for no restriction
  */
 public record ParserArgumentInfo(
     String name,

@@ -5,11 +5,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A parser's declaration of its tuples.
+ * A parser, as {@code parsers.json} describes it.
  *
- * @param mainFields fields that top-k ranks; empty if a query must name one
+ * @param mainFields default of key= for top-k; empty if a query must name the fields
  * @param valueField default of by= for sums, averages…
- * @param duration the duration that diff uses, if the parser has one
+ * @param duration the duration that diff uses, if the parser measures one
  * @param intervalNs interval at which the parser emits tuples; 0 if it emits them on events
  * @param intervalArgument the argument that sets the interval, if queries can choose it
  * @param allTraffic whether its tuples are only correct if it sees all packets
@@ -68,7 +68,7 @@ public record ParserInfo(
     return field(fieldName).filter(field -> field.type() == type).isPresent();
   }
 
-  /** Returns the same parser with this interval in nanoseconds. */
+  /** Returns a copy of this parser that emits tuples at this interval, in nanoseconds. */
   public ParserInfo emittingEvery(long ns) {
     return new ParserInfo(
         name,
@@ -86,12 +86,12 @@ public record ParserInfo(
         fields);
   }
 
-  /** Returns the argument of this name, as queries may write it. */
+  /** Returns the argument with this name; ignores case, and treats '-' as '_'. */
   public Optional<ParserArgumentInfo> argument(String written) {
     return arguments.stream().filter(argument -> Names.same(argument.name(), written)).findFirst();
   }
 
-  /** Returns the field of this canonical name. */
+  /** Returns the field with this canonical name. */
   public Optional<FieldInfo> field(String fieldName) {
     return fields.stream().filter(field -> field.name().equals(fieldName)).findFirst();
   }

@@ -40,7 +40,7 @@ public final class ProcessorCatalogue {
   private static final String COUNTABLE =
       "a numeric field; or a Boolean field or half_seen, to count the tuples for which it is true";
 
-  /** Aggregates that agg= and conditions may name. */
+  /** Aggregates that both agg= and conditions may name. */
   public static final List<String> AGGREGATES = numbers();
 
   private static final String CONDITIONS =
@@ -116,7 +116,7 @@ public final class ProcessorCatalogue {
     return Stream.concat(USUAL.stream(), others).toList();
   }
 
-  /** Returns the aggregates that are not in {@link #USUAL}, each followed by a comma. */
+  /** Returns the {@link #AGGREGATES} that are not in {@link #USUAL}, each followed by a comma. */
   private static String others() {
     StringBuilder text = new StringBuilder();
     AGGREGATES.stream().skip(USUAL.size()).forEach(name -> text.append(name).append(", "));
@@ -128,7 +128,7 @@ public final class ProcessorCatalogue {
     return DEFINITIONS.stream().map(Definition::info).toList();
   }
 
-  /** Returns the processor of this name; ignores case, and treats '-' as '_'. */
+  /** Returns the processor with this name; ignores case, and treats '-' as '_'. */
   public static Optional<ProcessorInfo> find(String name) {
     return definition(name).map(Definition::info);
   }

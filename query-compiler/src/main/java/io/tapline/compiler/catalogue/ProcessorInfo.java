@@ -27,7 +27,7 @@ public record ProcessorInfo(String name, String description, List<ArgumentInfo> 
     DURATION("duration"),
     FIELD("field"),
     FIELDS("field or (field, …)"),
-    /** Fields, networks of addresses, and {@code flow}. */
+    /** Fields, networks such as {@code src_ip/24}, and {@code flow}. */
     GROUP("group or (group, …)"),
     CHOICE("choice"),
     CONDITION("condition"),
@@ -45,7 +45,7 @@ public record ProcessorInfo(String name, String description, List<ArgumentInfo> 
     arguments = List.copyOf(arguments);
   }
 
-  /** Returns the argument of this name; ignores case, and treats '-' as '_'. */
+  /** Returns the argument with this name; ignores case, and treats '-' as '_'. */
   public Optional<ArgumentInfo> argument(String argumentName) {
     return arguments.stream().filter(one -> Names.same(one.name(), argumentName)).findFirst();
   }

@@ -20,7 +20,7 @@ public final class ProcessorText {
     return out.toString();
   }
 
-  /** Returns a processor with its arguments on several lines, each with type, range and default. */
+  /** Returns a multi-line description of a processor and of each argument. */
   public static String describe(ProcessorInfo processor) {
     StringBuilder out = new StringBuilder();
     out.append("%s: %s\n".formatted(processor.name(), processor.description()));
@@ -34,7 +34,7 @@ public final class ProcessorText {
   }
 
   /**
-   * Returns {@code
+   * Returns all processors as {@code
    * {"processors":[{"name","description","arguments":[{"name","type","values","default","description"}]}]}}.
    */
   public static String json() {

@@ -22,11 +22,11 @@ import java.util.regex.Pattern;
 
 /**
  * Parses a condition to a tree by recursive descent; docs/reference/conditions.md has the grammar.
- * It does not resolve names or types: the compiler does so for tuples ({@code ConditionTyper}),
- * MultiLog nodes for headers.
+ * It does not resolve names or types. The compiler does so for conditions on tuples ({@code
+ * ConditionTyper}), and MultiLog nodes for conditions on headers.
  *
- * <p>A word that begins with a letter and is neither a field nor a named number is parsed as the
- * output of an aggregate: {@code seq < SEQ}, {@code bytes > watch_1.SUM}.
+ * <p>A name that is neither a field nor a constant such as {@code TCP} is parsed as the output of
+ * an aggregate: {@code seq < SEQ}, {@code bytes > watch_1.SUM}.
  */
 public final class ConditionParser {
   private static final int MAX_DEPTH = 100;
@@ -61,7 +61,7 @@ public final class ConditionParser {
   /**
    * Parses a condition.
    *
-   * @return a tree without nodes for a blank text
+   * @return the tree; it has no nodes if the text is blank
    * @throws ConditionSyntaxException if the text is not a condition
    */
   public static ConditionTree parse(String text, Vocabulary vocabulary)
@@ -97,8 +97,8 @@ public final class ConditionParser {
   }
 
   /**
-   * Returns true if a token is this symbol or keyword. Keywords match in any case, unless a field
-   * has that name.
+   * Returns true if a token is this symbol or keyword. A keyword matches in any case, except that a
+   * field with that name takes precedence over one that is not in lower case.
    */
   private boolean is(Token token, String symbol) {
     return switch (token.kind()) {
@@ -296,8 +296,8 @@ public final class ConditionParser {
   }
 
   /**
-   * Joins a word with the words after its dashes, and with a prefix length whose slash has spaces
-   * around it.
+   * Joins a word with the words that dashes attach to it, as in {@code tcp-flags}, and with a
+   * prefix length even if spaces separate it, as in {@code 10.0.0.0 / 8}.
    */
   private Token joined(Token first) {
     Token word = first;

@@ -28,7 +28,7 @@ public final class ConditionPrinter {
     LEAF
   }
 
-  /** A part and, for a membership, the text of its negation. */
+  /** The text of a node, its precedence and, for a membership, the text of its negation. */
   private record Part(String text, Binding binding, String opposite) {
     Part(String text, Binding binding) {
       this(text, binding, "");
@@ -41,7 +41,7 @@ public final class ConditionPrinter {
 
   private ConditionPrinter() {}
 
-  /** Returns the text; empty for a tree without nodes. REQUIRES: the tree was parsed. */
+  /** Returns the text; empty for a tree without nodes. REQUIRES: the parser built the tree. */
   public static String text(ConditionTree tree) {
     List<Part> parts = new ArrayList<>();
     for (Node node : tree.getNodesList()) {
@@ -112,7 +112,7 @@ public final class ConditionPrinter {
         + sum(comparison.getRightList(), false);
   }
 
-  /** Joins terms with a single sign each, since the language does not allow two signs in a row. */
+  /** Joins terms with one sign between them, since the language forbids two signs in a row. */
   private static String sum(List<Term> terms, boolean left) {
     StringBuilder text = new StringBuilder();
     for (Term term : terms) {

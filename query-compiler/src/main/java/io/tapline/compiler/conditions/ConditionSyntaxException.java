@@ -12,7 +12,7 @@ public final class ConditionSyntaxException extends Exception {
   private final String expected;
 
   /**
-   * Creates an error in a condition.
+   * Creates an error that marks one byte.
    *
    * @param position byte offset in the UTF-8 text at which the invalid part begins
    * @param expected valid input at that position
@@ -21,7 +21,7 @@ public final class ConditionSyntaxException extends Exception {
     this(position, position + 1, message, expected);
   }
 
-  /** Creates an error at the position of a token. */
+  /** Creates an error that marks a token. */
   ConditionSyntaxException(Token token, String message, String expected) {
     this(token.at(), token.end(), message, expected);
   }
@@ -33,7 +33,7 @@ public final class ConditionSyntaxException extends Exception {
     this.expected = expected;
   }
 
-  /** Returns an error for a name that is not a field of a header. */
+  /** Returns an error for a name that is not a header field. */
   public static ConditionSyntaxException noField(String name, int position) {
     return new ConditionSyntaxException(
         position, Names.quoted(name) + " is not a header field", "a field");
@@ -49,7 +49,7 @@ public final class ConditionSyntaxException extends Exception {
     return end;
   }
 
-  /** Returns the valid input at {@link #at}. */
+  /** Returns a description of the valid input at {@link #at}. */
   public String expected() {
     return expected;
   }

@@ -21,7 +21,7 @@ public final class ConditionTokens {
   /**
    * A token.
    *
-   * @param text without quotes and escapes
+   * @param text the token's text; for a quoted string, without quotes and escapes
    * @param at byte offset at which it begins, in UTF-8
    * @param end byte offset after it
    */
@@ -36,7 +36,7 @@ public final class ConditionTokens {
   /**
    * Returns the tokens; the last one marks the end.
    *
-   * @throws ConditionSyntaxException if a part is not a token
+   * @throws ConditionSyntaxException if the text is too long or contains an invalid token
    */
   public static List<Token> of(String text) throws ConditionSyntaxException {
     if (text.getBytes(StandardCharsets.UTF_8).length > MAX_BYTES) {
@@ -62,7 +62,11 @@ public final class ConditionTokens {
     return tokens;
   }
 
-  /** Returns the end of the token that begins at {@code begin}. */
+  /**
+   * Returns the end of the token or space that begins at {@code begin}.
+   *
+   * @param position the same as a byte offset, for errors
+   */
   private static int end(String text, int begin, int position) throws ConditionSyntaxException {
     char first = text.charAt(begin);
     if (PAIRS.contains(text.substring(begin, Math.min(begin + 2, text.length())))) {

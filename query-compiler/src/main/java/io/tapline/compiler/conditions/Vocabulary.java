@@ -26,8 +26,8 @@ public sealed interface Vocabulary {
   }
 
   /**
-   * Accepts any name: the compiler later resolves it as a field (in any spelling), a host or a
-   * string.
+   * Accepts any name that is not a keyword. The compiler later resolves it as a field (in any
+   * spelling), a host or a string.
    */
   record Any() implements Vocabulary {
     private static final Pattern NAME = Pattern.compile("[\\p{L}_][\\p{L}\\p{N}_.-]*");

@@ -43,14 +43,14 @@ record Copies(QueueCopies queues, TrafficCopies traffic) {
     return wanted;
   }
 
-  /** Returns the host that receives each kind of copy. */
+  /** Returns the host that receives each kind of copy, by the copies' name in rules. */
   Map<String, String> hosts() {
     Map<String, String> hosts = new HashMap<>(queues.hosts());
     hosts.putAll(traffic.hosts());
     return hosts;
   }
 
-  /** Returns the mark that each kind of copy carries. */
+  /** Returns the mark that each kind of copy carries, by the copies' name in rules. */
   Map<String, Long> marks() {
     Map<String, Long> marks = new HashMap<>(queues.marks());
     marks.putAll(traffic.marks());

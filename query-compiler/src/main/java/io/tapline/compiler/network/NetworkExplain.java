@@ -12,7 +12,7 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Formats a {@link NetworkPlan} as text, as JSON, and as a drawing. */
+/** Formats a {@link NetworkPlan} as text and as JSON. */
 public final class NetworkExplain {
   private NetworkExplain() {}
 

@@ -32,18 +32,18 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * A query's match in a network: the flows to be placed, their layout, and the mirror table of each
- * switch. A pure function of its input.
+ * The placement of a query in a network: the flows to be placed, their layout, and the mirror table
+ * of each switch. Planning is deterministic.
  *
  * <p>Each host of a named side is expected to have as much matching traffic as its last measured
- * rate, or {@link Rates#DEFAULT_BPS}. If both sides are named, the planner tries both and takes the
- * one that needs fewer processes or, if equal, less traffic.
+ * rate, or {@link Rates#DEFAULT_BPS}. If both sides are named, the planner tries both and chooses
+ * the one that needs fewer processes or, if equal, less traffic.
  *
  * @param side side whose edge switches mirror
- * @param hosts hosts of that side
+ * @param hosts hosts on that side
  * @param monitorIds IDs of all monitors, in the layout's order
  * @param monitorOfHost for each of {@code hosts}, the monitor that receives its packets
- * @param tables mirror tables by switch
+ * @param tables mirror tables by switch ID
  */
 public record NetworkPlan(
     Network network,
@@ -60,11 +60,11 @@ public record NetworkPlan(
   /** Assumed capacity of a switch's mirror table, in rules. */
   public static final int TABLE_CAPACITY = 2000;
 
-  /** Cost of a process in bits per second times weight: a tenth of a full monitor's traffic. */
+  /** Cost of a process, in bits per second times weight: a tenth of a full monitor's traffic. */
   private static final double PRICE = 1e9;
 
   /**
-   * Plans a match.
+   * Plans a match in a network without other queries.
    *
    * @throws PlacementException if no host has room, or no host of the network matches
    */
@@ -94,7 +94,7 @@ public record NetworkPlan(
     return fewer != 0 ? fewer < 0 : cost.processorWeighted() < otherPlan.cost.processorWeighted();
   }
 
-  /** Returns the sides whose switches may mirror. */
+  /** Returns the sides at whose switches the match can be mirrored. */
   static List<MirrorPlanner.Side> sides(Match match) {
     MirrorPlanner.Side first = MirrorPlanner.side(match);
     boolean both =
@@ -108,7 +108,7 @@ public record NetworkPlan(
     return !side.isEmpty() && side.stream().noneMatch(a -> a.getPrefix().isEmpty());
   }
 
-  /** Returns the hosts on one side of a match. */
+  /** Returns the hosts on one side of a match; if it is any, all hosts that have an address. */
   static int[] hosts(Network network, Match match, MirrorPlanner.Side named) {
     List<Address> side = sideOf(match, named);
     List<Integer> hosts = new ArrayList<>();
@@ -185,11 +185,12 @@ public record NetworkPlan(
   }
 
   /**
-   * Returns the query's match for each monitor, restricted to the monitor's hosts.
+   * Returns the query to be mirrored: as a whole if each of its monitors has its own switch;
+   * otherwise one part per monitor, restricted to the monitor's hosts.
    *
    * @param monitors monitor of each host
    * @param edges edge switch of each monitor
-   * @param zeros zeros required in far ports (MirrorPlanner.Query)
+   * @param zeros number of zero bits required in far ports: see {@link MirrorPlanner.Query}
    */
   static List<MirrorPlanner.Query> parts(
       Network network,
@@ -233,7 +234,7 @@ public record NetworkPlan(
    * Returns the match that each of the query's monitors counts, by the name of the monitor's host:
    * the mirrored connections of the monitor's own hosts, without the packets that it receives for
    * other queries. A connection between hosts of two monitors belongs to the monitor whose edge
-   * switch has the lower number, which mirrors it.
+   * switch has the lower number, since that switch mirrors it.
    */
   public Map<String, Match> parts() {
     Map<String, List<Address>> own = new LinkedHashMap<>();
@@ -272,7 +273,7 @@ public record NetworkPlan(
         .toList();
   }
 
-  /** Returns true if the match's other side also allows one of these addresses. */
+  /** Returns true if the match's other side also includes one of these addresses. */
   private boolean otherSideMeans(List<Address> addresses) {
     List<Address> otherAddresses =
         side == MirrorPlanner.Side.TO ? match.getFromList() : match.getToList();

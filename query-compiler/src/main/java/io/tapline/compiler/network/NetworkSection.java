@@ -30,7 +30,7 @@ import java.util.Set;
  * </pre>
  *
  * The hosts of a fat tree are named h-POD-EDGE-NUMBER. Any other network lists its switches, each
- * with its hosts, and the links between switches:
+ * with its hosts, and the links between switches, each optionally with a weight as third element:
  *
  * <pre>
  * network:
@@ -51,7 +51,7 @@ public final class NetworkSection {
    * Reads an inventory file's network; empty if it has none. Hosts that the inventory does not name
    * get no address.
    *
-   * @throws IllegalArgumentException if it is invalid; the message names the error and its position
+   * @throws IllegalArgumentException if it is invalid; the message says why
    */
   public static Optional<Network> fromYaml(String yaml, Inventory inventory) {
     JsonNode section;

@@ -36,8 +36,8 @@ public final class NetworkState {
   private final Map<String, RuleTable> tables;
 
   /**
-   * A query, the hosts whose edge switches mirror it, and the number of zeros required in far
-   * ports.
+   * A query, the hosts whose edge switches mirror it, and the number of zero bits required in far
+   * ports: see {@link MirrorPlanner.Query}.
    */
   private record Part(Match match, MirrorPlanner.Side side, int[] hosts, int zeros) {}
 
@@ -64,7 +64,7 @@ public final class NetworkState {
     this.tables = tables;
   }
 
-  /** Returns the state without queries. */
+  /** Returns the state of a network without queries. */
   public static NetworkState empty(Network network) {
     return empty(network, SwitchPorts.NONE);
   }
@@ -98,7 +98,10 @@ public final class NetworkState {
     return tables;
   }
 
-  /** Returns the name of each monitor's host, by the monitor's ID. */
+  /**
+   * Returns the name of each monitor's host, by the monitor's ID, and of the host that receives
+   * each kind of copy, by the copies' name in rules.
+   */
   public Map<String, String> monitorHosts() {
     List<Layout.Process> monitors = deployment.layout().monitors();
     List<Integer> numbers = deployment.monitorNumbers();
@@ -111,12 +114,12 @@ public final class NetworkState {
     return hosts;
   }
 
-  /** Returns true if the network has a host of this name. */
+  /** Returns true if the network has a host with this name. */
   public boolean hasHost(String name) {
     return network.hostOf(name).isPresent();
   }
 
-  /** Returns the marks of copies, by the copies' names in rules. */
+  /** Returns the mark that each kind of copy carries, by the copies' name in rules. */
   public Map<String, Long> marks() {
     return copies.marks();
   }
@@ -132,18 +135,19 @@ public final class NetworkState {
   }
 
   /**
-   * Returns queues with the host that measures each, and the marks of its copies.
+   * Returns the queues, each with the host that measures it and the mark of its copies.
    *
    * @param hosts the hosts that have a monitor
-   * @throws PlacementException if no host can see both sides of a queue
+   * @throws PlacementException if no host can see both sides of a queue, or the inventory lists no
+   *     link at it
    */
   public List<Queue> place(List<Queue> queues, Set<String> hosts) {
     return copies.queues().place(queues, hosts);
   }
 
   /**
-   * Makes switches copy both sides of queues. REQUIRES: the queues were placed, by this or an
-   * earlier process.
+   * Makes switches copy both sides of queues. REQUIRES: {@link #place} returned the queues, in this
+   * or an earlier process.
    *
    * @throws TooManyRules if a switch has no room for the rules
    */
@@ -203,9 +207,9 @@ public final class NetworkState {
   }
 
   /**
-   * Makes switches mirror only those connections of a query whose far port has this many zeros: one
-   * zero selects half of them, two a quarter. REQUIRES: the query was added, and {@link
-   * MirrorPlanner#canBeNarrowed}.
+   * Makes switches mirror only those connections of a query whose far port has this many zero bits:
+   * one selects half of the connections, two select a quarter. REQUIRES: the query was added, and
+   * {@link MirrorPlanner#canBeNarrowed} is true for its match.
    *
    * @throws TooManyRules if a switch has no room for the rules
    */
@@ -227,7 +231,7 @@ public final class NetworkState {
   }
 
   /**
-   * Takes a lost host out of use: its processes move to other hosts, and all other processes stay.
+   * Takes a failed host out of use: its processes move to other hosts, and all others stay.
    *
    * @throws PlacementException if the other hosts do not have enough capacity
    * @throws TooManyRules if a switch has no room for the rules
@@ -306,8 +310,8 @@ public final class NetworkState {
   }
 
   /**
-   * Returns a query's plan, including everything that runs alongside it. REQUIRES: the query was
-   * added.
+   * Returns a query's plan, including the processes and rules of all other queries. REQUIRES: the
+   * query was added.
    */
   public NetworkPlan plan(String query) {
     Part part = queries.get(query);

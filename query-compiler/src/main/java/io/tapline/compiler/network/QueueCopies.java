@@ -18,12 +18,12 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * All queries' queues whose arrivals and departures are copied by switches. Immutable.
+ * The queues that switches copy, both arrivals and departures, for all queries. Immutable.
  *
  * <pre>
  *   switch ──queue──▶ neighbour
- *     │ what forwarding sends out of the port: arrivals
- *     │                  │ what enters by the link: departures
+ *     │ packets forwarded to the port: arrivals
+ *     │                  │ packets received from the link: departures
  *     └──────▶ monitor ◀─┘   each with a mark as its destination address
  * </pre>
  *
@@ -53,7 +53,7 @@ final class QueueCopies {
     return queries.getOrDefault(query, List.of());
   }
 
-  /** Adds a query whose queues have marks and hosts: see {@link #place}. */
+  /** Adds a query, with queues that {@link #place} returned. */
   QueueCopies with(String query, List<Queue> queues) {
     Map<String, List<Queue>> changed = new LinkedHashMap<>(queries);
     changed.put(query, List.copyOf(queues));
@@ -71,10 +71,11 @@ final class QueueCopies {
   }
 
   /**
-   * Returns queues with the host that measures each, and the marks of its copies.
+   * Returns the queues, each with the host that measures it and the mark of its copies.
    *
    * @param hosts the hosts that have a monitor
-   * @throws PlacementException if no host can see both sides of a queue
+   * @throws PlacementException if no host can see both sides of a queue, or the inventory lists no
+   *     link at it
    */
   List<Queue> place(List<Queue> queues, Set<String> hosts) {
     QueueCopies copies = this;
@@ -89,10 +90,10 @@ final class QueueCopies {
   }
 
   /**
-   * Returns the host nearest to both ends of the link. Copies of arrivals must reach the host
-   * without waiting in the queue themselves, so its switch must be at least as near to this end as
-   * to the other. If several hosts are equally near, returns the one that measures the fewest
-   * queues.
+   * Returns the host with the smallest total distance to both ends of the queue's link. Copies of
+   * arrivals must reach the host without waiting in the queue themselves, so its switch must be at
+   * least as near to the queue's switch as to the neighbour. If several hosts are equally near,
+   * returns the one that measures the fewest queues.
    */
   private String host(Queue queue, Set<String> hosts) {
     String here = queue.getSwitchName();
@@ -195,7 +196,7 @@ final class QueueCopies {
     return "%s:queue-%d-departures".formatted(queue.getHost(), queue.getMark());
   }
 
-  /** Returns the host that receives each kind of copy. */
+  /** Returns the host that receives each kind of copy, by the copies' name in rules. */
   Map<String, String> hosts() {
     Map<String, String> hosts = new HashMap<>();
     all()
@@ -207,7 +208,7 @@ final class QueueCopies {
     return hosts;
   }
 
-  /** Returns the mark that each kind of copy carries. */
+  /** Returns the mark that each kind of copy carries, by the copies' name in rules. */
   Map<String, Long> marks() {
     Map<String, Long> marks = new HashMap<>();
     all()

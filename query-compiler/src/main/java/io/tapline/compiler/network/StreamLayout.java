@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Moves a query's aggregators and processors in a plan to the hosts that run its stream's services,
- * and computes the resulting cost. Other queries' processes stay as planned.
+ * Moves a query's aggregators and processors in a plan to the hosts that run its brokers and task
+ * managers, and computes the resulting cost. Other queries' processes stay as planned.
  */
 public final class StreamLayout {
   private final NetworkPlan plan;
@@ -29,7 +29,8 @@ public final class StreamLayout {
   /**
    * Returns the plan for the chosen stream.
    *
-   * @return the same plan if no host of the network runs the stream's brokers or task managers
+   * @return the same plan unless the network's hosts run the leaders of all of the stream's
+   *     partitions and at least one task manager
    */
   public static NetworkPlan of(NetworkPlan plan, Stream stream) {
     List<String> writers = List.copyOf(plan.parts().keySet());

@@ -20,7 +20,7 @@ import java.util.stream.IntStream;
  * partition, and from there to the cluster, averaged over the cluster's hosts.
  */
 public final class StreamPlanner {
-  /** Larger than any distance within a network. */
+  /** Length of a path that leaves the network: larger than any within it. */
   private static final double UNKNOWN = 1e6;
 
   /**
@@ -49,9 +49,9 @@ public final class StreamPlanner {
   }
 
   /**
-   * Chooses for one query. Uses clusters without a free slot only if no cluster has one. Among
-   * equally near clusters, prefers the one with the most free slots; among equally near brokers,
-   * the choice varies by query and partition.
+   * Chooses a query's cluster, and a broker for each of its partitions. Uses clusters without a
+   * free slot only if no cluster has one. Among equally near clusters, prefers the one with the
+   * most free slots; among equally near brokers, the choice varies by query and partition.
    *
    * @param monitors host of each partition's writer
    * @param brokers if none of them runs on a host of the network, none is chosen

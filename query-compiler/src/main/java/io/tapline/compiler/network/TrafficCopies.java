@@ -21,7 +21,7 @@ import java.util.Optional;
  *                    └──▶ collector   marked with the ports that the rule names
  * </pre>
  *
- * <p>The rules of a switch never overlap, so each packet is copied once. With EDGE, copies of
+ * <p>The rules of a switch never overlap, so it copies a packet at most once. With EDGE, copies of
  * packets between hosts of one switch do not name the egress port: that port also carries packets
  * that are not copied here, so the copies do not show its load.
  */
@@ -139,14 +139,14 @@ final class TrafficCopies {
     return !ports.switches().contains(port.neighbour());
   }
 
-  /** Returns the host that receives each kind of copy. */
+  /** Returns the host that receives each kind of copy, by the copies' name in rules. */
   Map<String, String> hosts() {
     Map<String, String> hosts = new LinkedHashMap<>();
     forEach((collector, crossing) -> hosts.put(crossing.monitor(collector), collector));
     return hosts;
   }
 
-  /** Returns the mark that each kind of copy carries. */
+  /** Returns the mark that each kind of copy carries, by the copies' name in rules. */
   Map<String, Long> marks() {
     Map<String, Long> marks = new LinkedHashMap<>();
     forEach((collector, crossing) -> marks.put(crossing.monitor(collector), crossing.mark()));

@@ -8,8 +8,8 @@ import java.util.Locale;
 import java.util.TreeSet;
 
 /**
- * Draws the part of the tree that a plan uses, as SVG: groups of edge switches, edge switches with
- * their rules, hosts with their processes, and the paths of the tuples.
+ * Draws the part of a network that a plan uses, as SVG: edge switches with the numbers of their
+ * rules, hosts with their processes, and curves between the processes that exchange tuples.
  */
 public final class TreeDrawing {
   private static final int COLUMN = 190;
@@ -115,7 +115,7 @@ public final class TreeDrawing {
     }
   }
 
-  /** Draws a curve below the hosts, so that it can't be mistaken for a link. */
+  /** Draws a dashed curve above the hosts, so that it can't be mistaken for a link. */
   private void way(int sourceHost, int targetHost) {
     if (sourceHost != targetHost) {
       svg.append(

@@ -1,2 +1,2 @@
-/** Places a query in a known network: the switches that mirror, and the hosts of all processes. */
+/** Places a query in a known network: chooses switches that mirror, and hosts for processes. */
 package io.tapline.compiler.network;

@@ -15,10 +15,10 @@ import java.util.stream.Stream;
  * src_ip/24/64} for IPv4 and IPv6), and {@code flow}, which stands for {@link #FLOW}.
  *
  * @param fields words that name fields
- * @param networks prefix lengths of the addresses that are grouped by network
+ * @param networks prefix lengths of the address fields that are grouped by network
  */
 public record GroupWords(List<Ast.Word> fields, List<PrefixLength> networks) {
-  /** The fields that identify a flow; all tuples of a parser have the same protocol. */
+  /** The fields that identify a flow; flows that differ only in their protocol count as one. */
   public static final List<String> FLOW = List.of("src_ip", "src_port", "dst_ip", "dst_port");
 
   private static final int IPV4_BITS = 32;
@@ -27,7 +27,7 @@ public record GroupWords(List<Ast.Word> fields, List<PrefixLength> networks) {
       "src_ip/24 or dst_ip/24; /1 to /32 for IPv4, /33 to /128 for IPv6, /24/64 for both";
 
   /**
-   * Reads the words of a group. Reports invalid words; for these, the result contains only the
+   * Reads the words of a group. Reports invalid networks; for these, the result contains only the
    * field.
    */
   public static GroupWords read(List<Ast.Word> words, Errors errors) {
@@ -80,7 +80,7 @@ public record GroupWords(List<Ast.Word> fields, List<PrefixLength> networks) {
         PrefixLength.newBuilder().setField(name).setIpv4(ipv4).setIpv6(ipv6).build());
   }
 
-  /** Returns the number if the text has one to three digits, else 0, which is an invalid length. */
+  /** Returns the number if the text is one to three digits, else 0, which is an invalid length. */
   private static int length(String text) {
     return text.matches("[0-9]{1,3}") ? Integer.parseInt(text) : 0;
   }

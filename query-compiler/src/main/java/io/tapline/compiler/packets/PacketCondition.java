@@ -19,7 +19,7 @@ import java.util.stream.Stream;
 /**
  * The condition of a trigger that the monitor tests on packets, in postfix order.
  *
- * @param clear condition under which an alert stays in force; if empty, {@code when}
+ * @param clear condition under which an alert stays active; if empty, {@code when}
  * @param burstNs length of the spans in which bursts are counted; 0 if there are no bursts
  * @param unit unit of the compared value
  */
@@ -41,7 +41,7 @@ public record PacketCondition(
   /** A window length that is longer than any burst. */
   private static final long ANY_WINDOW_NS = Long.MAX_VALUE;
 
-  /** Returns the condition of a trigger on tuples that compares one measure with a number. */
+  /** Converts the condition of a trigger on tuples that compares one measure with a number. */
   public static PacketCondition of(Measure measure, Processor trigger) {
     Operator operator = OPERATORS.get(trigger.getCondition().getComparison());
     double threshold = trigger.getCondition().getThreshold();
@@ -62,6 +62,7 @@ public record PacketCondition(
    * replaces the one in {@code when}, or a condition that ends an alert.
    *
    * @param windowNs length of the windows
+   * @return empty if an argument is invalid, which is reported
    */
   public static Optional<PacketCondition> read(
       Ast.Word when, Optional<Ast.Word> clear, long windowNs, Errors errors) {
@@ -103,7 +104,7 @@ public record PacketCondition(
     return parse("clear", clear, measures, new Errors()).isPresent();
   }
 
-  /** Returns the condition with a different threshold. */
+  /** Returns the steps of {@code when} with the threshold {@code clear}. */
   private static Optional<List<PacketStep>> replaced(
       PacketExpression when, Ast.Word clear, Errors errors) {
     if (!when.comparesOneNumber()) {

@@ -20,7 +20,7 @@ import java.util.regex.Pattern;
  * comparison, + and -, * and /.
  */
 final class PacketExpression {
-  /** Limits on the monitor's conditions. */
+  /** Limits that monitors impose on conditions. */
   private static final int MAX_STEPS = 64;
 
   private static final int MAX_DEPTH = 8;
@@ -50,7 +50,7 @@ final class PacketExpression {
           Operator.LESS, Operator.GREATER_EQUAL,
           Operator.LESS_EQUAL, Operator.GREATER);
 
-  /** A string that is not a condition on packets. */
+  /** Thrown if a text is not a valid condition on packets. */
   static final class Fault extends Exception {
     private static final long serialVersionUID = 1L;
     private final String expected;
@@ -65,7 +65,7 @@ final class PacketExpression {
     }
   }
 
-  /** An operand: its steps, its unit if it is a value, and whether it is a comparison. */
+  /** An operand: its steps, and either the unit of a value or {@code isTruth}. */
   private record Part(List<PacketStep> steps, String unit, boolean isTruth) {}
 
   private final List<String> tokens;
@@ -127,7 +127,7 @@ final class PacketExpression {
     return comparedUnit;
   }
 
-  /** Returns true if the condition is a single comparison of a value with a number. */
+  /** Returns true if the condition is a single comparison with a number on its right. */
   boolean comparesOneNumber() {
     long comparisons =
         steps.stream()

@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** The functions of packet fields that a trigger can compare. */
+/** The functions of packet fields that the conditions of one trigger can compare. */
 final class PacketMeasures {
   private static final Map<String, Measure> SUMS =
       Map.of(

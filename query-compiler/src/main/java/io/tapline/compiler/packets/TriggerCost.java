@@ -18,19 +18,19 @@ import java.util.stream.Stream;
 
 /**
  * The cost of triggers that a monitor tests on packets, as a share of one core's time. It follows
- * the model in parsers/trigger/admission.h, with the same costs, and adds the time to parse the
- * packets: the cost of the cheapest parser in docs/explanation/sizing.md.
+ * the model in parsers/trigger/admission.h, with the same costs except for receiving a packet: that
+ * is the cost of the cheapest parser in docs/explanation/sizing.md.
  */
 public final class TriggerCost {
   /** Share of a core that may be used; the rest is a reserve. */
   public static final double MAX_BUSY = 0.8;
 
-  /** Maximum number of groups that are counted separately in a channel's window. */
+  /** Maximum number of groups that a channel counts separately in each pane. */
   public static final long MAX_GROUPS = 1L << 17;
 
   private static final double PARSE_NS = 117;
 
-  // The costs of admission.h, fitted by bench/triggers; a test compares them.
+  // The costs of admission.h, which describes them; a test compares them.
   static final double MATCH = 14;
   static final double MATCH_ROOT = 0.35;
   static final double TCP = 40;
@@ -89,11 +89,11 @@ public final class TriggerCost {
    * The expected traffic of a monitor.
    *
    * @param packetsPerSecond packets per second that a core receives; more than 0
-   * @param groups groups in a window of each channel; never more than packets
+   * @param groups groups in a pane of each channel; capped at the number of packets in the pane
    */
   public record Traffic(double packetsPerSecond, long groups) {}
 
-  /** The triggers with the same window and grouping, whose counters are shared. */
+  /** A window and grouping. Triggers with equal ones share counters. */
   private record Channel(
       long everyNs,
       long windowNs,
@@ -206,7 +206,7 @@ public final class TriggerCost {
     return share;
   }
 
-  /** Returns the share of a core taken by tests of open windows. */
+  /** Returns the share of a core that tests of open windows take. */
   private double looks(Channel channel, int triggers, double packets) {
     boolean tested = channel.panes() == 1 && channel.everyNs() > LONG_WINDOW_NS;
     if (!tested || !channel.group().isEmpty()) {
@@ -218,8 +218,8 @@ public final class TriggerCost {
   }
 
   /**
-   * Returns an upper bound on the number of match sets: disjoint or nested filters add at most one
-   * set each.
+   * Returns the maximum number of match sets, assuming that filters are disjoint or nested, so that
+   * each adds at most one.
    */
   private double matchSets() {
     return triggers + 1;
@@ -238,7 +238,7 @@ public final class TriggerCost {
         + load.triggers() * TEST_TRIGGER;
   }
 
-  /** Returns the time for the distinct values and percentiles of all counters in a window. */
+  /** Returns the time to merge and test the distinct values and percentiles of a window. */
   private static double mergeNs(Channel channel, Load load, double counters) {
     return load.kinds().isEmpty()
         ? 0
@@ -247,7 +247,7 @@ public final class TriggerCost {
                 + load.triggers() * TEST_VALUES);
   }
 
-  /** Returns the time to count a packet in the groups of a channel. */
+  /** Returns the time to count a packet in one of a channel's groups. */
   private static double countGroupNs(double groups) {
     double missing = groups <= CACHED_GROUPS ? 0 : 1 - CACHED_GROUPS / groups;
     return COUNT_GROUP + missing * MISS_GROUP;
@@ -262,15 +262,15 @@ public final class TriggerCost {
     return sum;
   }
 
-  /** Returns the expected share of a core. */
+  /** Returns the expected share of a core that the triggers take. */
   public double busy(Traffic traffic) {
     double packetNs = PARSE_NS + matchNs + countGroupsNs(traffic) + addValuesNs();
     return share(traffic.packetsPerSecond(), packetNs) + sweep(traffic);
   }
 
   /**
-   * Returns the maximum number of packets per second that a core sustains, with as many groups as
-   * possible.
+   * Returns the maximum number of packets per second that a core sustains with {@link #MAX_GROUPS}
+   * groups.
    */
   public double sustained() {
     double low = 0;
@@ -286,7 +286,7 @@ public final class TriggerCost {
     return low;
   }
 
-  /** Returns the cost as text for users, without assumptions about the traffic. */
+  /** Returns the cost as text for users, independent of the expected traffic. */
   public List<String> explain() {
     List<String> parts = new ArrayList<>();
     parts.add("%.0f ns per packet to parse it, %.0f to match it".formatted(PARSE_NS, matchNs));

@@ -26,9 +26,7 @@ public final class TupleTriggers {
   /** Maximum length of a window, as a multiple of {@code every}. */
   private static final int MAX_PANES = 100;
 
-  /**
-   * Minimum length of windows that gain nothing from an event that is a few milliseconds earlier.
-   */
+  /** Minimum {@code every} for which events gain nothing from being a few milliseconds earlier. */
   private static final long TOO_LONG_NS = 1000 * Literals.NS_PER_MS;
 
   private static final Set<String> AGGREGATES =
@@ -36,7 +34,7 @@ public final class TupleTriggers {
 
   private TupleTriggers() {}
 
-  /** Returns true if a trigger's windows are short enough for its events to matter. */
+  /** Returns true if a trigger is tested often enough for its early events to matter. */
   public static boolean isBrief(Processor trigger) {
     return Durations.toNanos(trigger.getWindow().getSlide()) < TOO_LONG_NS;
   }
@@ -139,7 +137,7 @@ public final class TupleTriggers {
     return tooShort ? trigger.toBuilder().setWindow(inJob(trigger.getWindow())).build() : trigger;
   }
 
-  /** Returns the shortest multiple of the window that the job supports. */
+  /** Returns a window of the shortest multiple of {@code every} that the job supports. */
   public static Window inJob(Window window) {
     long everyNs = Durations.toNanos(window.getSlide());
     long times = (ProcessorCatalogue.SHORTEST_WINDOW_NS + everyNs - 1) / everyNs;

@@ -10,7 +10,7 @@ import java.util.stream.Stream;
  * The taps of the monitors that can run a query. Both sides of a queue must reach the same monitor.
  *
  * @param monitors taps of each monitor, as SWITCH[:PORT[:arrivals|departures]]
- * @param copied true if switches can copy both sides of a queue without configured taps
+ * @param copied whether switches can copy both sides of a queue, so that it needs no taps
  */
 public record KnownTaps(List<List<String>> monitors, boolean copied) {
   private static final String ARRIVALS = ":arrivals";
@@ -62,7 +62,7 @@ public record KnownTaps(List<List<String>> monitors, boolean copied) {
         .orElse(missing(List.of(), queue));
   }
 
-  /** Returns the queues, as SWITCH:PORT, that have taps on both sides. */
+  /** Returns the queues, as SWITCH:PORT, that have both sides among some monitor's taps. */
   public List<String> queues() {
     return monitors.stream().flatMap(KnownTaps::queuesOf).distinct().toList();
   }

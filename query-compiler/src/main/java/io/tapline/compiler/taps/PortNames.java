@@ -18,7 +18,7 @@ public final class PortNames {
     this.ports = ports;
   }
 
-  /** The result: a port or a problem. */
+  /** The result of resolving a name: a port or a problem. */
   public sealed interface Result {}
 
   /** A port under the name that its taps use. */
@@ -34,7 +34,7 @@ public final class PortNames {
   /**
    * A name that does not identify one port.
    *
-   * @param expected existing names
+   * @param expected valid input, as text
    * @param suggestion the nearest name; empty if none is similar
    */
   public record Problem(
@@ -99,7 +99,7 @@ public final class PortNames {
                 .formatted(port.get().neighbour(), queue));
   }
 
-  /** Returns the problem with the name of a switch; empty if the network has the switch. */
+  /** Returns the problem with a switch's name; empty if it exists or the network is unknown. */
   public Optional<Problem> checkSwitch(String name) {
     return ports.isEmpty() || switchOf(name).isPresent()
         ? Optional.empty()

@@ -2,14 +2,14 @@ package io.tapline.compiler.text;
 
 import java.util.List;
 
-/** Errors in the values of arguments, for parsers and processors. */
+/** Reports errors in the values of parsers' and processors' arguments. */
 public final class ArgumentErrors {
   private ArgumentErrors() {}
 
   /**
    * Reports a value of the wrong type.
    *
-   * @param expected begins with the kind, for example "a duration from 10ms to 24h"
+   * @param expected a kind and its range, with " from" between them: "a duration from 10ms to 24h"
    * @param suggestion replacement for the value; empty for none
    */
   public static void wrongType(

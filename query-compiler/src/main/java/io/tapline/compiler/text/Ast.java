@@ -106,7 +106,7 @@ public final class Ast {
       List<Processor> processors,
       Span end) {
 
-    /** Returns these clauses, with missing ones taken from the other query. */
+    /** Returns this query, with missing clauses taken from {@code base}. */
     public Query over(Query base) {
       List<Clause> all = new java.util.ArrayList<>(clauses);
       base.clauses.stream().filter(clause -> !has(clause.kind())).forEach(all::add);

@@ -30,7 +30,7 @@ final class AstBuilder {
   }
 
   /**
-   * Converts a parse tree.
+   * Converts a parse tree. Reports repeated and misplaced clauses.
    *
    * @param tokens all tokens, including comments; the last one marks the end
    */
@@ -171,7 +171,7 @@ final class AstBuilder {
     return List.copyOf(words);
   }
 
-  /** Returns the first token of a single-token rule; null if a syntax error replaces it. */
+  /** Returns the first token of a rule; null if the rule is missing or has a syntax error. */
   private static Ast.Word firstWord(ParserRuleContext tree) {
     boolean isWhole =
         tree != null && tree.exception == null && tree.getChild(0) instanceof TerminalNode;

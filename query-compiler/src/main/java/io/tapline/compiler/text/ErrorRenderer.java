@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
  * </pre>
  */
 public final class ErrorRenderer {
-  /** Code points of a long line to show on either side of the position. */
+  /** Number of code points of a long line to show on either side of the position. */
   private static final int CONTEXT = 60;
 
   private ErrorRenderer() {}
@@ -64,7 +64,7 @@ public final class ErrorRenderer {
     return ReadableText.of(new String(line, begin, end - begin));
   }
 
-  /** Returns the width in terminal columns. */
+  /** Returns the width of a line's part in terminal columns, assuming one per code point. */
   private static int width(int[] line, int begin, int end) {
     String shown = readable(line, begin, end);
     return shown.codePointCount(0, shown.length());

@@ -6,7 +6,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Collects the errors and notes of one query, up to a limit; more errors would not help the author.
+ * Collects the errors and notes of one query. Keeps at most {@link #MAX_ERRORS} errors, since more
+ * would not help the author.
  */
 public final class Errors {
   public static final int MAX_ERRORS = 50;
@@ -18,7 +19,7 @@ public final class Errors {
   private Span use;
   private String used;
 
-  /** Creates an empty collection for a query that names no hosts. */
+  /** Creates an empty collection for a caller that may see the whole network. */
   public Errors() {
     this(Optional.empty());
   }
@@ -33,8 +34,8 @@ public final class Errors {
   }
 
   /**
-   * Declares that errors from this line onwards belong to a named query, so they are shown at its
-   * USE.
+   * Declares that errors from this line onwards belong to a named query, so they are shown at the
+   * USE clause that names it.
    */
   public void foreignFrom(int line, Span usedAt, String name) {
     firstForeignLine = line;

@@ -24,7 +24,7 @@ final class KeywordRepair {
     this.errors = errors;
   }
 
-  /** Changes the type of keywords in place. */
+  /** Changes the types of tokens that are keywords, in place. */
   static void repair(List<Token> tokens, Errors errors) {
     KeywordRepair repair = new KeywordRepair(errors);
     for (Token token : tokens) {

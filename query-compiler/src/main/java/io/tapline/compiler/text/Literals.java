@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Parses numbers, durations and sizes as queries write them. */
+/** Parses and formats numbers, durations and sizes as queries write them. */
 public final class Literals {
   private static final String PER_SECOND = "/s";
   private static final Pattern QUANTITY =
@@ -59,7 +59,7 @@ public final class Literals {
         : Optional.empty();
   }
 
-  /** Parses a number, a size in bytes or a duration in nanoseconds, each optionally per second. */
+  /** Parses a number, a size (to bytes) or a duration (to nanoseconds), optionally per second. */
   public static Optional<Double> threshold(String text) {
     String amount =
         text.endsWith(PER_SECOND) ? text.substring(0, text.length() - PER_SECOND.length()) : text;
@@ -69,12 +69,12 @@ public final class Literals {
         .map(BigDecimal::doubleValue);
   }
 
-  /** Parses a duration in nanoseconds, rounded down; units us, ms, s, m, h. */
+  /** Parses a duration in us, ms, s, m or h. Returns nanoseconds, which may have a fraction. */
   public static Optional<BigDecimal> durationNs(String text) {
     return scaled(text, NANOSECONDS);
   }
 
-  /** Parses a size in bytes; units B, kB, MB, GB, TB, powers of ten. */
+  /** Parses a size in B, kB, MB, GB or TB (powers of ten). Returns bytes, maybe with a fraction. */
   public static Optional<BigDecimal> sizeBytes(String text) {
     return scaled(text, BYTES);
   }

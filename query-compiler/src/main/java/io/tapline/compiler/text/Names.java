@@ -36,7 +36,8 @@ public final class Names {
 
   /**
    * Returns the candidate nearest to {@code word} by edit distance, the first if several are
-   * equally near; empty if none is similar.
+   * equally near. If none is similar, returns the first that is a prefix of {@code word} or has it
+   * as a prefix, or else an empty string.
    */
   public static String nearest(String word, Collection<String> candidates) {
     String normal = normal(word);

@@ -37,7 +37,7 @@ public record QueryError(
     RANGE,
     /** Parts are valid individually but not together. */
     CONFLICT,
-    /** The caller is not allowed to see what the query asks for. */
+    /** The caller lacks a right that the query requires. */
     FORBIDDEN,
     /** The query exceeds a size limit. */
     TOO_LARGE

@@ -17,7 +17,7 @@ public record Syntax(Ast.Query query, List<Token> tokens) {
   /** Maximum length of a query in UTF-16 units. */
   public static final int LONGEST = 64 * 1024;
 
-  /** Parses a query; errors go to {@code errors}. Linear in the query's length. */
+  /** Parses a query in linear time; errors go to {@code errors}. */
   public static Syntax read(String text, Errors errors) {
     return read(text, 1, errors);
   }
@@ -51,7 +51,7 @@ public record Syntax(Ast.Query query, List<Token> tokens) {
     return new Syntax(query, tokens.getTokens());
   }
 
-  /** Returns a clause as written, without comments; empty if it is missing. */
+  /** Returns a clause as written, with spaces for comments; empty if it is missing. */
   public String clauseText(ClauseKind kind) {
     return query.clauses().stream()
         .filter(clause -> clause.kind() == kind)
