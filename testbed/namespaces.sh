@@ -6,8 +6,8 @@
 
 export PATH=$PATH:/usr/sbin:/sbin
 
-# require_packages PROGRAM:PACKAGE…: fails if a program is missing, or without root or the permission to create
-# namespaces.
+# require_packages PROGRAM:PACKAGE…: fails if a program is missing, the user is not root, or namespaces can't be
+# created.
 require_packages() {
   local missing=() each
   for each in "$@"; do
@@ -20,7 +20,7 @@ require_packages() {
     fail "not allowed to create namespaces; a container needs --privileged"
 }
 
-# in_namespaces COMMAND…: runs the command in the background and sets $sandbox to its process ID.
+# in_namespaces COMMAND…: runs the command in new namespaces, in the background, and sets $sandbox to the process ID.
 in_namespaces() {
   setpriv --pdeathsig KILL unshare --mount --net --pid --ipc --uts --mount-proc --fork --kill-child=KILL "$@" &
   sandbox=$!
@@ -28,8 +28,8 @@ in_namespaces() {
 
 # The remaining functions are for the script inside the namespaces.
 
-# enter_folder: enters a folder in memory. Its tmpfs hides the host's /run, which also contains the host's network
-# namespace names.
+# enter_folder: enters a folder in memory. Its tmpfs hides the host's /run, and with it the names of the host's network
+# namespaces.
 enter_folder() {
   [ $$ = 1 ] || fail "this script runs only in separate namespaces; start run or generate.sh instead"
   mount -t tmpfs tmpfs /run

@@ -1,4 +1,4 @@
-"""Tests that need network namespaces."""
+"""Base class for tests that need network namespaces."""
 import os
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ TOOLS = ("ip", "tc", "ethtool", "tcpdump", "unshare")
 
 
 class NetworkTest(unittest.TestCase):
-  """Base class of tests that are skipped, with the reason, if there are no network namespaces or tools are missing."""
+  """Skips the tests, with a reason, if network namespaces are not available or tools are missing."""
 
   @classmethod
   def setUpClass(cls):

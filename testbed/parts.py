@@ -18,7 +18,7 @@ EXPLANATIONS = pathlib.Path(__file__).resolve().parents[1] / "docs" / "explanati
 
 
 def write_docs(page, experiment, tables):
-  """Replaces the page's tables."""
+  """Replaces the tables between the experiment's markers in a page of the docs."""
   begin, end = f"<!-- begin testbed/{experiment} -->\n", f"<!-- end testbed/{experiment} -->\n"
   before, rest = page.read_text(encoding="utf-8").split(begin)
   _, after = rest.split(end)
@@ -56,7 +56,7 @@ def run(experiment, parts, page):
 
 
 def main(experiment, parts, page):
-  """Runs the named experiment, which has these parts, and ends the process. `page` contains its tables."""
+  """Runs an experiment with these parts, and exits. --write-docs updates its tables in docs/explanation/`page`."""
   try:
     sys.exit(run(experiment, parts, page))
   except (programs.Wrong, tapline_server.Wrong) as wrong:

@@ -36,7 +36,8 @@ read_arguments() {
   fi
 }
 
-# require_built PROGRAM…: fails unless these native programs and the packages that all experiments need are installed.
+# require_built PROGRAM…: fails unless the packages that all experiments need are installed, and these native programs
+# are built.
 require_built() {
   require_packages ip:iproute2 tc:iproute2 ethtool:ethtool tcpdump:tcpdump unshare:util-linux setpriv:util-linux taskset:util-linux \
     /usr/bin/python3:python3
@@ -46,7 +47,7 @@ require_built() {
   done
 }
 
-# run_parts: runs sandbox.sh in namespaces that end with this command.
+# run_parts: runs sandbox.sh in namespaces that are removed when the calling script exits.
 run_parts() {
   sandbox=
   trap '[ -z "$sandbox" ] || { kill -KILL "$sandbox" 2>/dev/null; wait "$sandbox" 2>/dev/null; } || true' EXIT

@@ -6,7 +6,7 @@ ETHERNET = 1
 
 
 def packets_of(path):
-  """Returns (time in ns, bytes on the wire, captured bytes) of each packet in a pcap with nanosecond timestamps."""
+  """Returns (time in ns, bytes on the wire, captured data) of each packet in a pcap with nanosecond timestamps."""
   data = path.read_bytes()
   if struct.unpack_from("<I", data)[0] != MAGIC:
     raise ValueError(f"{path} is not a pcap file with nanosecond timestamps")

@@ -1,4 +1,4 @@
-"""Draws SVG charts: lines with a legend and marks on the time axis, or bars. Standard library only."""
+"""Draws SVG charts: lines with a legend and marks on the x axis, or bars. Standard library only."""
 import html
 import math
 
@@ -10,7 +10,7 @@ STYLES = [("#d55e00", ""), ("#0072b2", "7 3"), ("#009e73", "2 3"), ("#7f6000", "
 
 
 def ceiling(value):
-  """Returns the next round number that is at least the value, for the end of an axis."""
+  """Returns the smallest round number that is at least the value, for the end of an axis."""
   power = 10 ** math.floor(math.log10(value)) if value > 0 else 1
   return next(step * power for step in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * power >= value)
 

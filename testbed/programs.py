@@ -60,7 +60,7 @@ def capture(device, direction, path, snapshot_bytes=128, prefix=()):
 
 
 def await_line(process, text):
-  """Waits until the program has written the text to standard error."""
+  """Waits until the program has written a line that contains the text to standard error."""
   for line in process.stderr:
     if text in line:
       return

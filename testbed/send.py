@@ -19,7 +19,7 @@ SO_MAX_PACING_RATE = 47
 
 
 def connected(kind, source, flow, target):
-  """Returns a connected socket: for such sockets, the kernel numbers the packets (IPv4 identification)."""
+  """Returns a connected socket. The kernel numbers the packets of connected sockets (IPv4 identification)."""
   one = socket.socket(socket.AF_INET, kind)
   one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
   one.bind((source, flow["port"]))

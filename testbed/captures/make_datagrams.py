@@ -34,7 +34,7 @@ def row(transport, port, message, name, kind):
 
 
 def one_by_one(count):
-    """Sends each question from a new socket."""
+    """Sends each question from a new socket, after the previous answer."""
     for _ in range(count):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
             client.settimeout(2)

@@ -35,7 +35,7 @@ http {{
 
 
 class Upstream(http.server.BaseHTTPRequestHandler):
-    """Answers /page immediately, every other /report after 100 ms, and /search never."""
+    """Answers /page immediately, and every other /report after 100 ms. Never answers the other requests."""
 
     reports = 0
 

@@ -126,7 +126,8 @@ def experiment(options):
 
 
 def check_balance(times, changes, counts):
-  """Checks that the second and third servers get equal shares of the requests for hot pages while three are in use."""
+  """Checks that, while three servers are in use, the second and third get equal shares of the requests (within 10 %),
+  and the first gets one to three times as many."""
   three = next(when for when, servers, _, _ in changes if servers == 3)
   web1, web2, web3 = (sum(seconds.get(s, 0) for s in range(int(three) + 1, int(times.after))) for seconds in counts.values())
   if abs(web2 - web3) > 0.1 * web2 or not web2 < web1 < 3 * web2:

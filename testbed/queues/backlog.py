@@ -34,7 +34,7 @@ def attributes(data):
 
 
 class Qdisc:
-  """A device's root qdisc. Raises OSError if the kernel refuses."""
+  """A device's root qdisc, which must be of the given kind."""
 
   def __init__(self, device, kind):
     self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
@@ -45,7 +45,7 @@ class Qdisc:
     self._kind = kind.encode() + b"\0"
 
   def backlog(self):
-    """Returns the queue's length in bytes."""
+    """Returns the queue's length in bytes. Raises OSError if the kernel refuses, or the qdisc is of another kind."""
     self._socket.send(self._request)
     answer = self._socket.recv(65536)
     kind = HEADER.unpack_from(answer)[1]

@@ -1,5 +1,5 @@
-"""Diagnoses throughput tests that overlap at a border router with a low mean load (ConQuest, section 6), using a server and
-its taps."""
+"""Diagnoses a border router's queue that overlapping throughput tests fill although the mean load is low (ConQuest,
+section 6), using a server and its taps."""
 import json
 import subprocess
 import time
@@ -20,7 +20,8 @@ MAIN_SHARE = 0.05  # minimum share of a main culprit
 
 
 def flows(seconds):
-  """Returns five tests, which run every ten seconds and start within 0.2 s, and 20 flows of few small datagrams."""
+  """Returns five tests, which run every ten seconds and start within 0.2 s of each other, and 20 slow flows of small
+  datagrams."""
   every_s = min(10, seconds)
   tests = [{"protocol": "tcp", "port": FIRST_TEST + i, "bytes": int(TEST_MBIT * 1e6 / 8 * every_s), "every_s": every_s,
             "phase_s": 0.5 + 0.05 * i} for i in range(TESTS)]
@@ -47,7 +48,8 @@ def port_of(flow):
 def measure(seconds):
   """Sends traffic while a query measures the queue.
 
-  Returns the report as JSON and as text, the increase of each of the queue's counters, and the copies that the monitor lost.
+  Returns the report as JSON and as text, the increase of each of the queue's counters, and the number of copies that
+  the monitor lost.
   """
   server = Server(inputs=INPUTS)
   try:
@@ -66,7 +68,8 @@ def measure(seconds):
 
 
 def summary(report, counters, copies_lost, seconds):
-  """Returns the main culprits and the victims by their ports, and the counters of both sides."""
+  """Returns the results for JSON: the main culprits and the victims by port, and the counts of Tapline and of the
+  kernel."""
   worst = max(report["bursts"], key=lambda burst: burst["victims"], default={"culprits": [], "victim_flows": []})
   full = [burst for burst in report["bursts"] if burst["peak_bytes"] >= lab.LIMIT_BYTES / 2]  # a stalled CPU may delay small flows
   culprits = {port_of(flow) for burst in full for flow in burst["culprits"] if flow["share"] >= MAIN_SHARE}

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Compares copies of queues with the kernel's counters, for the tests of queries with AT.
+"""Compares copies from both sides of queues with the kernel's backlog, for the tests of queries with AT.
 
   copies.py POLLS LINK_BITS_PER_S DELAY_NS SHARE CAPTURE=MARK,...  ...
 
-Reads captures of copies (nanosecond pcap) and the polls of backlog.py, whose devices it takes in the order of the
-marks. Prints a line of JSON for each queue: the number of packets that arrived, left and were matched; for each poll at
-which the queue was not empty, according to the kernel or to the copies, the kernel's bytes and the error of the bytes
-that Tapline computes from the copies; the number of polls that took longer than 200 us, which are left out; and the
-times at which a flow first met the condition on delay and share.
+Reads captures of copies (nanosecond pcap) and the polls of backlog.py, in which the first device has mark 1, the second
+mark 2, and so on. Prints a line of JSON for each queue: the number of packets that arrived, left and were matched; for
+each poll at which the queue was not empty, according to the kernel or to the copies, the kernel's bytes and the error
+of the bytes that Tapline computes from the copies; the number of polls that took longer than 200 us, which are left
+out; and the sources and times at which flows began to meet the condition on delay and share.
 """
 import collections
 import json
@@ -31,7 +31,7 @@ Copy = collections.namedtuple("Copy", "time_ns size key flow source frame")
 
 
 def copies_of(path):
-  """Returns the copies in a capture, by mark: lists of arrivals and of departures."""
+  """Returns the copies of UDP packets in a capture, by mark: lists of arrivals and of departures."""
   queues = collections.defaultdict(lambda: ([], []))
   for time_ns, size, frame in packets_of(path):
     if frame[:4] != MARK or frame[ETHERNET + 9] != UDP:
@@ -45,10 +45,11 @@ def copies_of(path):
 
 
 def matched(arrivals, departures, link_bits_per_s):
-  """Returns (arrival, departure, departure time) of each packet, in order of departure.
+  """Returns (arrival, departure, departure time) of each matched packet, in order of departure.
 
-  The link sends one packet after another and never pauses. So a packet leaves once it has arrived and the link has sent
-  the previous packet, but no later than its timestamp. The taps' constant offset is subtracted."""
+  The link sends one packet after another, and does not pause while packets wait. So a packet leaves once it has arrived
+  and the link has sent the previous packet, but no later than its timestamp. The taps' constant offset is
+  subtracted."""
   waiting = collections.defaultdict(collections.deque)
   for copy in arrivals:
     waiting[copy.key].append(copy)
@@ -63,7 +64,7 @@ def matched(arrivals, departures, link_bits_per_s):
 
 
 def passages(arrivals, departures, link_bits_per_s):
-  """Returns the rows and the totals that queue_passages prints."""
+  """Returns the rows and the totals that queue_passages prints for these copies."""
   with tempfile.TemporaryDirectory() as folder:
     files = {side: pathlib.Path(folder) / side for side in ("arrivals", "departures")}
     for side, copies in (("arrivals", arrivals), ("departures", departures)):
@@ -72,23 +73,23 @@ def passages(arrivals, departures, link_bits_per_s):
 
 
 def is_short(poll):
-  """Returns False if the poll was interrupted, so that the queue may have had many lengths meanwhile."""
+  """Returns False if the poll was interrupted for so long that the queue's length may have changed several times."""
   return poll[1] - poll[0] <= LONGEST_POLL_NS
 
 
 def errors(rows, polls):
-  """Returns (bytes, error of the contents according to the rows) for each poll at which the queue was not empty, according
-  to the poll or to the rows."""
+  """Returns (polled bytes, error of the bytes computed from the rows) for each poll at which the queue was not empty,
+  according to the poll or to the rows."""
   contents = depth.Depth(rows)
   return [(poll[2], error) for poll, error in zip(polls, depth.errors(rows, polls))
           if poll[2] > 0 or contents.between(*poll[:2])[1] > 0]
 
 
 def onsets(pairs, delay_ns, share):
-  """Returns the source and time of each departure with which the condition became true, provided that it stayed true for
-  LASTING_NS.
+  """Returns the source and time of the first departure of each episode in which packets meet the condition, for
+  episodes that last at least LASTING_NS.
 
-  Evaluates definition 3.1 independently of the parsers.
+  Evaluates ConQuest's definition 3.1 independently of the parsers.
   """
   own, all_bytes, first, episodes = collections.Counter(), 0, 0, collections.defaultdict(list)
   for number, (before, after, time_ns) in enumerate(pairs):

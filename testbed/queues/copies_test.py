@@ -15,7 +15,7 @@ def row(arrival_ns, departure_ns):
 
 
 def crossing(arrivals, flow=b"f"):
-  """Returns packets that arrive at these times, and leave one after another."""
+  """Returns the arrivals and the departures of packets that arrive at these times and are sent one after another."""
   before, after, free_ns = [], [], 0
   for number, time_ns in enumerate(arrivals):
     free_ns = max(free_ns, time_ns) + SERVICE_NS

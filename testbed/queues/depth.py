@@ -23,7 +23,7 @@ class Depth:
     self._depths = [0, *itertools.accumulate(change for _, change in changes)]
 
   def between(self, begin_ns, end_ns):
-    """Returns the minimum and maximum depth in this time."""
+    """Returns the minimum and maximum depth between these times."""
     first, last = bisect.bisect_right(self._times, begin_ns), bisect.bisect_right(self._times, end_ns)
     depths = self._depths[first:last + 1]
     return min(depths), max(depths)

@@ -26,8 +26,8 @@ def send(flows, seconds):
 
 
 def captured(flows, seconds, folder):
-  """Sends the flows. Returns both captures, the polls (before ns, after ns, backlog) and the increase of the queue's
-  counters."""
+  """Sends the flows. Returns both captures, the polls (before ns, after ns, backlog) and the increase of each of the
+  queue's counters."""
   folder.mkdir(exist_ok=True)
   files = {side: folder / f"{side}.pcap" for side in ("arrivals", "departures")}
   polls = folder / "polls.txt"

@@ -1,11 +1,12 @@
-// Prints the queue length that each packet found, one line per departure with a known arrival: the exact length, from
-// the captures on both sides of the queue, and three estimates by ConQuest's sketch, one for each reading
-// (parsers/queues/snapshots.h).
+// Prints the queue contents that each packet found, one line per departure with a known arrival: the bytes of all flows
+// and of the packet's own flow, from the captures on both sides of the queue, and three estimates of the latter by
+// ConQuest's sketch, one for each reading (parsers/queues/snapshots.h). Prints totals as JSON on standard error.
 //
 //   queue_passages [--link BITS_PER_S] ARRIVALS DEPARTURES [T in ns]
 //
 // If the speed of the queue's link is given, departures that were timestamped too late are corrected
-// (parsers/queues/departure_times.h). The sketch has h=4, R=2, C=64. T, unless given, is a quarter of the longest wait.
+// (parsers/queues/departure_times.h). The sketch has h=4, R=2, C=64. Its window length T,
+// unless given, is a quarter of the longest wait.
 #include <algorithm>
 #include <array>
 #include <cinttypes>
@@ -89,7 +90,7 @@ int64_t longest_delay_ns(const std::vector<Departure>& departures) {
   return longest_ns;
 }
 
-// The sketch's windows are powers of two, so this clock's unit is chosen to make a window `window_ns` long.
+// The sketch's windows are a power of two long, so this clock's unit is chosen to make them `window_ns` long.
 class Clock {
  public:
   Clock(int64_t begin_ns, int64_t window_ns) : begin_ns_(begin_ns), window_ns_(window_ns) {}
@@ -108,7 +109,7 @@ void print(const std::vector<Departure>& departures, int64_t window_ns) {
   std::printf(
       "departure_ns,arrival_ns,src_port,bytes,queue_bytes,own_bytes,error_bytes,complete,with_current,weighted\n");
   if (departures.empty()) return;
-  // The clock begins a second earlier, so that all its times are positive.
+  // The clock begins a second before the first departure, so that known arrival times are not negative.
   const Clock clock(departures.front().passage.departure_ns - 1'000'000'000, window_ns);
   for (const Departure& sent : departures) {
     const Passage& passage = sent.passage;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the experiment: its evaluators with packets that the test makes, and each part for a few seconds with the kernel's queue."""
+"""Tests the experiment: its evaluators with synthetic packets, and each part for a few seconds with the kernel's
+queue."""
 import json
 import pathlib
 import subprocess

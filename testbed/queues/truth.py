@@ -25,7 +25,7 @@ def matched(arrivals, departures):
   """Returns (flow, arrival, departure, bytes) of the packets that left, in order, and the number of packets that never
   left.
 
-  Equal packets match first in, first out. Raises ValueError for a departure that never arrived."""
+  Equal packets match first in, first out. Raises ValueError if a packet left that never arrived."""
   waiting = collections.defaultdict(collections.deque)
   for time_ns, _, frame in arrivals:
     waiting[frame].append(time_ns)
@@ -48,8 +48,8 @@ def out_of_order(left):
 
 
 def evaluate(left):
-  """Returns a Passed for each packet. A packet found the packets that left before it did, but after it arrived (definition
-  3.1)."""
+  """Returns a Passed for each packet. A packet found those that left before it did, but after it had arrived (ConQuest,
+  definition 3.1)."""
   result = []
   for i, (flow, arrival_ns, departure_ns, _) in enumerate(left):
     queue_bytes = own_bytes = 0

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The web application of a DVD rental: each page is built from the rows of its SQL statements, over a separate connection.
+"""The web application of a DVD rental: each page shows the rows of its SQL statements, over a separate connection.
 
 Log (standard output): one JSON line per page, with its statements and its duration: {"page": "/overdue", "statements": 1,
 "duration_ms": 31.2}.

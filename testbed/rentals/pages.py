@@ -53,7 +53,8 @@ def check(requested, log, pages, statements, dropped):
 
 
 def experiment(seconds):
-  """Returns the rows of three queries, by tier, page and statement, and the fastest page according to the fourth."""
+  """Returns the rows of three queries, by tier, page and statement, and the fastest page according to the fourth
+  query."""
   server = Server()
   queries = server.submit(TIERS, PAGES, STATEMENTS, FASTEST)
   client = Client("client", WEB, RATE, *PATTERNS)
@@ -82,7 +83,7 @@ def bars(histogram):
 
 
 def cdf(histogram):
-  """Returns points (ms, share of the values up to this)."""
+  """Returns points (ms, share of the values that are at most this)."""
   total, seen = sum(bar["count"] for bar in histogram), 0
   points = [(max(lower(histogram[0]["le"]), MIN_NS) / NS_PER_MS, 0.0)]
   for bar in histogram:

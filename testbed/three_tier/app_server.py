@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The application tier: serves pages from the cache, else from the database, with a fresh connection for each request to either.
+"""The application tier: serves pages from the cache, else from the database, with a new connection for each request to either.
 
 A page older than --fresh-seconds is still served from the cache, and regenerated in the background. The fault of
 NetAlytics section 7.1 is --wrong-key-share: that share of the lookups goes to keys that are never filled (`v2:...`, from
@@ -135,7 +135,7 @@ class Site:
     calls.cache_set(self._key(path), calls.page_from_database(*query_for(path)), time.time() - age_s)
 
   def page(self, path, calls):
-    """Returns (page or None, cache result: "hit", "stale", "miss", or "none" without a look-up)."""
+    """Returns (page or None, cache result: "hit", "stale", "miss", or "none" if it made no look-up)."""
     query = query_for(path)
     if query is None:
       return None, "none"
@@ -154,7 +154,7 @@ class Site:
     return page
 
   def refresh_in_background(self, path):
-    """Regenerates a page in a thread, unless one is already refreshing it."""
+    """Regenerates a page in a new thread, unless another thread is already doing so."""
     with self._lock:
       if path in self._refreshing:
         return

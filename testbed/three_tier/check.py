@@ -6,7 +6,7 @@
 
 Tapline must report:
   - as many connections between two hosts as summary.csv (from tshark) lists, each closed by both sides;
-  - their mean and median duration, from SYN to second FIN, within 0.01 ms: both sides read the same packets' times;
+  - their mean and median duration, from SYN to second FIN, within 0.01 ms, since both use the same timestamps;
   - requests to the proxy per method, host, URL and status, and per client port, exactly as in nginx's log;
   - requests to the application servers per server, client port, URL and status, exactly as in their logs.
 Exit code 0: all agree, 1: they differ, or the monitor failed, 2: usage error. Needs the program zstd.

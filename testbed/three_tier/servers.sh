@@ -1,6 +1,6 @@
-# Functions that start the shop, sourced by sandbox.sh and shop.sh after ../namespaces.sh. These scripts set $here to
-# this folder, run in $work, which contains all of the shop's files, and provide ${address[NAME]} and `on NAME COMMAND…`
-# for the shop's six hosts.
+# Functions that start the shop, sourced by sandbox.sh and shop.sh after ../namespaces.sh. REQUIRES: $here is this
+# folder; $work, for the shop's files, is the working directory; ${address[NAME]} and `on NAME COMMAND…` exist for the
+# shop's six hosts.
 
 # The number of rows that the database reads for a page, and the seconds for which a cached page is fresh.
 sales=46000

@@ -13,7 +13,7 @@ rate=12
 sales_here=350000
 output=
 
-# Spreads the hosts over the fat tree: host h-POD-EDGE-NUMBER is 10.POD.EDGE.NUMBER+2.
+# Places on the fat tree: host h-POD-EDGE-NUMBER has the address 10.POD.EDGE.NUMBER+2.
 declare -A place=([proxy]=0-0-0 [app1]=0-1-0 [app2]=1-0-0 [db]=2-0-0 [cache]=2-1-0 [client]=3-0-0)
 
 usage() {
@@ -59,9 +59,9 @@ fail() {
 
 . "$here/../namespaces.sh"
 . "$here/servers.sh"
-# Switches, servers and monitors share the host's cores, so every page has more overhead than between plain namespaces;
-# the database reads more rows to keep the proportions. While a page is fresh, it is requested as often as at 52
-# requests/s.
+# Switches, servers and monitors share the host's cores, so every page has more overhead than between plain namespaces.
+# The database reads more rows, to keep its share of the response times. Pages stay fresh for longer, so that each is
+# requested as often while it is fresh as at 52 requests/s.
 sales=$sales_here
 fresh_seconds=$((12 * 52 / rate + 1))
 on() { local host=$1; shift; ip netns exec "$testbed-h-${place[$host]}" "$@"; }

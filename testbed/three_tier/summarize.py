@@ -3,7 +3,7 @@
 
 tshark decodes the packets, so the table is independent of Tapline's parsers. A connection lasts from its SYN to
 the second of its FINs (the later of the first FIN of each side). Exit code 1, with reasons, if the capture and the
-logs differ, a packet occurs twice, a connection is not whole, or the effect that the capture should show is missing.
+logs differ, a packet occurs twice, a connection is incomplete, or the effect that the capture should show is missing.
 """
 import argparse
 import collections

@@ -1,4 +1,4 @@
-"""Compares a monitor's events with the truth of a capture, and writes both."""
+"""Compares a monitor's events with those expected from the captures, and writes both."""
 import collections
 import math
 import statistics
@@ -27,8 +27,8 @@ class Comparison:
     return sorted(self.met.keys() & self.events.keys())
 
   def wrong_values(self):
-    """Returns the windows whose event has a wrong value. An event that did not wait for the window's end may have any value since the condition
-    became true."""
+    """Returns the windows whose event has a wrong value. An event that did not wait for the window's end may have any
+    value between the first that met the condition and the final one."""
     return [key for key in self.common() if not self._has_right_value(self.met[key], self.events[key])]
 
   def _has_right_value(self, met, event):
@@ -46,20 +46,20 @@ class Comparison:
     return [key for key, event in self.events.items() if not event["certain"] or event["incomplete"]]
 
   def onsets(self):
-    """Returns the windows that have an event and, if windows overlap, follow one that did not meet the condition. In other
-    overlapping windows, no packet made the condition true."""
+    """Returns the windows that met the condition and have an event. If windows overlap, only returns those whose
+    predecessor did not meet the condition: in the others, it may have been true from the start."""
     overlapping = self.condition.window_ns > self.condition.every_ns
     return [(end_ns, group) for end_ns, group in self.common()
             if not overlapping or (end_ns - self.condition.every_ns, group) not in self.met]
 
   def delays_ms(self, name):
-    """Returns the delays from the packet that made the condition true to one of the event's times: ready_ns (packet time) or received_ns (the
-    client's)."""
+    """Returns the delays between the packet that made the condition true and the named time of the event: ready_ns
+    (packet time) or received_ns (when the client received it)."""
     return [(self.events[key][name] - self.met[key].true_ns) / MS for key in self.onsets()]
 
 
 def compare(items, conditions, events):
-  """Compares the events of each condition with its truth. A condition's index is its trigger's number."""
+  """Compares the events of each condition with the expected ones. A condition's index is its trigger's number."""
   found = []
   for number, condition in enumerate(conditions):
     own = [event for event in events if event["trigger"] == number]
@@ -111,7 +111,7 @@ def write_windows(comparisons, path):
 
 
 def section(text, summaries):
-  """Returns the text as a Markdown paragraph, and a table of the triggers."""
+  """Returns the text as a Markdown paragraph, followed by a table of the triggers."""
   lines = [textwrap.fill(text, 120, break_on_hyphens=False), "",
            "| Trigger | Windows that met it | Events | Missing, surplus, wrong values | Ready after the packet that met it: median, max |",
            "|---|---|---|---|---|"]

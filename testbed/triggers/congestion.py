@@ -45,7 +45,7 @@ def send(seconds):
 
 
 def bursts_of(packets):
-  """Returns the times of the bursts' first packets, and the group of their flow."""
+  """Returns the times of the bursts' first packets, and the set of the bursts' flows."""
   datagrams = [packet for packet in packets if packet.protocol == UDP and packet.payload_bytes == DATAGRAM_BYTES]
   begins = [packet.time_ns for before, packet in zip([None, *datagrams], datagrams)
             if before is None or packet.time_ns - before.time_ns > BURST_GAP_NS]

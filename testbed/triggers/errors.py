@@ -43,8 +43,8 @@ def send(seconds):
 
 
 def answers_in(packets):
-  """Pairs requests with responses in the byte streams. Raises Ambiguous if a stream has a gap, since this queue drops no
-  packets."""
+  """Pairs requests with responses in the byte streams. Raises Ambiguous if a stream has a gap: this part's queue drops
+  no packets, so the capture lost some."""
   requests, responses, answers = collections.defaultdict(collections.deque), collections.defaultdict(bytes), []
   for packet in packets:
     if packet.protocol != truth.TCP or not packet.server.endswith(" 80"):

@@ -42,7 +42,7 @@ def is_spoofed(packet):
 
 
 def draw(packets, found, folder):
-  """Draws the middle of the run in windows of 10 ms, and each episode's first event."""
+  """Draws the middle of the run in windows of 10 ms, and the first event of each series of consecutive ones."""
   middle_ns = (packets[0].time_ns + packets[-1].time_ns - DRAWN_MS * MS) // 2
   begin_ns = middle_ns - middle_ns % FLOOD.every_ns
   windows = {begin_ns + i * FLOOD.every_ns: [] for i in range(DRAWN_MS // 10)}

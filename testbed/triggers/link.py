@@ -1,6 +1,6 @@
 """Tests a query's triggers on the receiver's interface while hosts send over the link, and captures the same packets.
 
-This program runs on the receiver.
+Runs on the receiver.
 """
 import contextlib
 import json
@@ -24,13 +24,13 @@ ATTEMPTS = 3
 
 
 class Lost(Exception):
-  """The machine was too busy: the monitor or a capture lost packets, and counted them."""
+  """The monitor, the server or a capture reports losses, probably because the machine was too busy."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-  """One run: packets or other items that the evaluator read at the receiver, comparisons with the events, and the queue's
-  counts."""
+  """One run: the packets (or other items) that the evaluator read from the receiver's captures, and their comparisons
+  with the events."""
   items: list
   comparisons: list  # one for each condition
   arrivals: pathlib.Path  # a capture on the switch
@@ -43,7 +43,8 @@ def query_of(parser, conditions):
 
 
 def compile_plan(query, path):
-  """Writes a query's plan, as `tapline explain` prints it."""
+  """Writes a query's plan, as `tapline explain` prints it. Raises Wrong if the monitor would not test all its
+  triggers."""
   run = subprocess.run([TAPLINE, "explain", "--json", query], capture_output=True, text=True, check=False)
   if run.returncode != 0:
     raise Wrong(f"tapline explain failed: {run.stderr}")
@@ -54,8 +55,8 @@ def compile_plan(query, path):
 
 @contextlib.contextmanager
 def monitor(query, folder):
-  """Runs a query on packets in a monitor while the body runs. Yields a list that contains the events afterwards. May raise
-  Lost."""
+  """Runs a query on packets in a monitor while the body runs. Yields a list, which it fills with the events after the
+  body has ended. May raise Lost."""
   plan, tuples, events = folder / "plan.json", folder / "tuples.json", []
   compile_plan(query, plan)
   command = [programs.BUILD / "tapline-monitor", "--interface", INTERFACE, "--plan", plan, "--output", "json", "--status", "json",
@@ -86,7 +87,8 @@ def attempt(tested, send, snapshot_bytes, folder):
       programs.capture(INTERFACE, "inout", late, snapshot_bytes) as first:
     for dump in (before_queue, first):
       programs.await_line(dump, "listening on")
-    # The kernel passes a packet to the latest socket first, and each socket timestamps some packets itself.
+    # The kernel passes packets to the most recently opened socket first, and each socket timestamps some packets
+    # itself.
     with tested as events, programs.capture(INTERFACE, "inout", early, snapshot_bytes) as last:
       programs.await_line(last, "listening on")
       send()

@@ -1,5 +1,5 @@
-"""Finds bursts that lose packets in a short queue (Trumpet's use case), and compares the lost packets with those that the queue
-dropped."""
+"""Finds bursts that lose packets in a short queue (Trumpet's use case), and compares the reported losses with the
+packets that the queue dropped."""
 import bisect
 import collections
 import itertools
@@ -88,8 +88,8 @@ def shown(packet, dropped):
 
 
 def accounted(arrivals, departures, events):
-  """Compares bursts with the queue's drops: those that lost packets, those whose loss the receiver could detect, and those
-  reported."""
+  """Counts the bursts that lost packets in the queue, those whose loss the receiver could detect, and those that events
+  report. Returns these and other counts, and the dropped packets."""
   bursts, dropped = Bursts(arrivals), dropped_by_queue(arrivals, departures)
   of_flow = collections.defaultdict(list)
   for packet in dropped:

@@ -25,6 +25,6 @@ for i in 1 2 3; do
   on "${hosts[i]}" tc qdisc add dev eth0 root tbf rate 400mbit burst 5kb limit 2mb
   until_true 20 can_reach "${hosts[i]}" receiver || fail "the hosts can't reach each other"
 done
-# The experiment runs on the receiver, so that clients reach a server at their loopback address.
+# The experiment runs on the receiver, so that it reaches its `tapline server` at the loopback address.
 ip netns attach switch $$
 exec ip netns exec receiver /usr/bin/python3 -B "$here/experiment.py" "$@"

@@ -31,14 +31,15 @@ class Follower:
         self.events += [event["fields"] | {"made_ns": event["made_ns"], "received_ns": time.time_ns()} for event in batch["events"]]
 
   def join(self):
-    """Waits until the query, and so the stream, has ended."""
+    """Waits until the event stream has ended, which happens when the query ends."""
     self._thread.join(60)
     self._answer.close()
 
 
 @contextlib.contextmanager
 def served(query, folder):
-  """Runs a query while the body runs. Yields a list that contains the events afterwards. May raise Lost."""
+  """Runs a query in a server while the body runs. Yields a list, which it fills with the events after the body has
+  ended. May raise Lost."""
   del folder
   server, events = Server(inputs=("--interface", link.INTERFACE)), []
   try:

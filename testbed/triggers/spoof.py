@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""spoof.py TARGET PORT SECONDS EVERY_S COUNT RATE: sends SYNs from random sources, as one host of a botnet would.
+"""spoof.py TARGET PORT SECONDS EVERY_S COUNT RATE: sends SYNs with random, spoofed source addresses.
 
 Every EVERY_S seconds, sends COUNT SYNs at RATE per second. Needs root.
 """
@@ -18,7 +18,7 @@ def checksum(data):
 
 
 def syn(target, port, number):
-  """Returns an IPv4 packet from a random address in 198.18.0.0/15, the network for benchmarks (RFC 2544)."""
+  """Returns an IPv4 packet from a random address in 198.18.0.0/15, which is reserved for benchmarks (RFC 2544)."""
   source = struct.pack("!I", 0xC6120000 | random.getrandbits(17))
   tcp = struct.pack("!HHIIBBHHH", random.randrange(1024, 65536), port, random.getrandbits(32), 0, 0x50, 2, 64240, 0, 0)
   tcp = tcp[:16] + struct.pack("!H", checksum(source + target + struct.pack("!BBH", 0, 6, len(tcp)) + tcp)) + tcp[18:]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the experiment: its evaluators with packets that the test makes, and each part for a second with real traffic."""
+"""Tests the experiment: its evaluators with synthetic packets, and each part for a second with real traffic."""
 import json
 import pathlib
 import struct
@@ -24,7 +24,7 @@ TOTAL = Condition("total", "", sum, lambda values: sum(values) > 10, rises=True)
 
 
 class Item(int):
-  """A number with a time, in the form that the evaluator takes."""
+  """A number with a time, which the evaluator accepts as an item."""
 
   def __new__(cls, time_ns, value):
     item = super().__new__(cls, value)
@@ -43,7 +43,7 @@ def frame(source, target, seq=0, flags=truth.ACK, payload=b""):
 
 
 def packets(*timed_frames):
-  """Returns the packets that the evaluator reads from a capture of these (time in ns, frame)."""
+  """Returns the packets that the evaluator reads from a capture of these frames, given as (time in ns, frame)."""
   with tempfile.TemporaryDirectory() as folder:
     path = pathlib.Path(folder) / "made.pcap"
     path.write_bytes(struct.pack("<IHHIIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1) + b"".join(
@@ -161,8 +161,8 @@ class ArgumentsTest(unittest.TestCase):
 
 
 class LinkTest(NetworkTest):
-  """Runs the parts, which compare the monitor's events with captures on the same interface, so timing does not
-  matter."""
+  """Runs the parts. They compare the monitor's events with captures on the same interface, so the outcome does not
+  depend on timing."""
 
   @classmethod
   def setUpClass(cls):

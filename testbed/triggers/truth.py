@@ -1,4 +1,4 @@
-"""Evaluates conditions from a capture naively, keeping all items of each window. Shares no code with Tapline."""
+"""Naively evaluates conditions on captured packets, keeping all items of each window. Shares no code with Tapline."""
 import collections
 import socket
 import struct
@@ -58,8 +58,8 @@ class Condition:
 
 @dataclass(frozen=True)
 class Met:
-  """A window in which a condition was true or, if this is uncertain, may have been true: a packet may belong to it or
-  to the next."""
+  """A window in which a condition was true or, unless `sure`, may have been true: a packet near a boundary may belong
+  to either window."""
   values: tuple  # one for each set of items that the window may contain
   lowest: float  # value when the condition became true
   true_ns: int  # time of the item that made the condition true
@@ -137,8 +137,8 @@ def windows_of(items, condition):
 
 
 def contents_of(members, begin_ns, end_ns):
-  """Returns each list of items that the window may contain. Since times are in order, the window contains the last of the
-  items that may lie on either side of its beginning, and the first of those at its end."""
+  """Returns each list of items that the window may contain. Since times are in order, such a list has a suffix of the
+  items that may lie on either side of the window's beginning, and a prefix of those at its end."""
   before = [item for item in members if item.time_ns < begin_ns]
   after = [item for item in members if item.latest_ns >= end_ns]
   if any(item.latest_ns >= end_ns for item in before):
@@ -148,8 +148,8 @@ def contents_of(members, begin_ns, end_ns):
 
 
 def crossing(members, condition):
-  """Returns the length of the shortest prefix of the items from which on the condition stays true. REQUIRES: it is true
-  for all items."""
+  """Returns the number of items after which the condition is true and stays true. REQUIRES: it is true after the last
+  item."""
   count = len(members)
   while count > 1 and condition.holds(members[:count - 1]):
     count -= 1

@@ -1,4 +1,5 @@
 /**
- * The stream job under load: comparisons with other jobs, and the papers' figures about streams.
+ * Benchmarks of the stream job: comparisons with other jobs, and experiments that reproduce the
+ * papers' figures on streams.
  */
 package io.tapline.sim.streams;
