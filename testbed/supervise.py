@@ -11,9 +11,9 @@ Writes FOLDER/processes.json after every change: a list of {"name", "pid", "star
 "started" is the kernel's start time of the process (field 22 of /proc/PID/stat); it distinguishes the process from a
 later one with the same PID.
 
-A daemon's first restart is immediate. Later restarts follow after a pause that doubles each time, until the daemon has
-run for 30 s. A new supervisor takes over an earlier one's daemons. On SIGTERM, or if its folder is removed, the
-supervisor finishes a start in progress and exits without stopping the daemons.
+A daemon's first restart is immediate. Later restarts follow after a pause that doubles each time, up to 10 s, until the
+daemon has run for 30 s. A new supervisor takes over an earlier one's daemons. On SIGTERM, or if its folder is removed,
+the supervisor finishes a start in progress and exits without stopping the daemons.
 """
 import json
 import os

@@ -22,7 +22,7 @@ def get(url):
 
 
 def until(awaited, condition, min_s=0.0):
-  """Waits until a condition is true, but at least min_s seconds."""
+  """Waits until a condition is true, but at least min_s seconds. Raises Wrong if it is still false MAX_SECONDS later."""
   begin = time.time()
   while time.time() < begin + min_s or not condition():
     if time.time() > begin + MAX_SECONDS + min_s:
