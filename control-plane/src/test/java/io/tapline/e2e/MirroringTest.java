@@ -122,8 +122,8 @@ class MirroringTest {
   }
 
   /**
-   * Returns the time in ms from the first window's end until its result, with an error of up to
-   * 200 ms.
+   * Returns the time in ms from the first window's end until its result, with an error of up to 200
+   * ms.
    */
   private long awaitFirstWindow(String query) throws Exception {
     Fabric.await("a window", () -> !rows(query).isEmpty());

@@ -193,8 +193,7 @@ class OperatorsTest {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
       for (int second = 0; second < 4; second++) {
         long begin = second * SECOND;
-        List<Tuple> tuples =
-            IntStream.range(0, 50).mapToObj(i -> get(begin + i, "/" + i)).toList();
+        List<Tuple> tuples = IntStream.range(0, 50).mapToObj(i -> get(begin + i, "/" + i)).toList();
         pipeline.feed(0, bytes(monitor.batch(begin, tuples)));
       }
       pipeline.feed(0, bytes(monitor.end(4 * SECOND)));

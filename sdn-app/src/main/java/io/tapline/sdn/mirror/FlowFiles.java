@@ -25,8 +25,8 @@ import java.util.stream.Stream;
  * Writes flows to files, for networks where other programs install them. For each switch, {@code
  * SWITCH.flows} has the whole mirror table, and {@code SWITCH.000001.change}, {@code
  * SWITCH.000002.change}… have the changes, each from the previous table. A reader applies each
- * change with {@code ovs-ofctl --bundle add-flows BRIDGE} and then removes it. A process's
- * first change for a switch starts from an empty table, regardless of earlier files. Thread-safe.
+ * change with {@code ovs-ofctl --bundle add-flows BRIDGE} and then removes it. A process's first
+ * change for a switch starts from an empty table, regardless of earlier files. Thread-safe.
  */
 public final class FlowFiles implements NetworkAdapter {
   private static final Pattern FILE =
