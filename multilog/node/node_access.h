@@ -32,8 +32,8 @@ using Warn = std::function<void(const std::string&)>;
 // requires.
 Status validate_access(const AccessConfig& config, const std::string& listen);
 
-// Returns true if only processes of the node's user may call it: no caller has to present anything, and any user of this
-// host could connect to the address. REQUIRES: validate_access() found no error.
+// Returns true if only processes of the node's user may call it: no caller has to present anything, and any user of
+// this host could connect to the address. REQUIRES: validate_access() found no error.
 bool serves_only_own_user(const AccessConfig& config, const std::string& listen);
 
 // Reads the files. `warn` is called for refused calls, at most once per second. REQUIRES: validate_access() found no
