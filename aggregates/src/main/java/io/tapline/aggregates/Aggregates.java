@@ -25,7 +25,7 @@ public final class Aggregates {
     for (MergeableAggregate aggregate : ServiceLoader.load(MergeableAggregate.class, loader)) {
       if (!NAME.matcher(aggregate.name()).matches()) {
         throw new IllegalStateException(
-            "%s is named '%s', which is not %s"
+            "%s is named '%s', which does not match %s"
                 .formatted(aggregate.getClass().getName(), aggregate.name(), NAME));
       }
       MergeableAggregate previous = all.put(aggregate.name(), aggregate);

@@ -111,7 +111,8 @@ final class Leaves {
       return addresses(field, List.of(pattern), negated);
     }
     if (membership.getRangesCount() == 0 || membership.getRangesCount() > Trees.MAX_LEAVES) {
-      throw new ConditionException(position, "a list has 1 to " + Trees.MAX_LEAVES + " values");
+      throw new ConditionException(
+          position, "a list must have 1 to " + Trees.MAX_LEAVES + " values");
     }
     if (field.type() == Column.Type.STRING) {
       List<byte[]> texts = new ArrayList<>();
