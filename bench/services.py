@@ -99,7 +99,7 @@ class FlinkCluster:
         deadline = time.monotonic() + 2 * DEADLINE_S
         while self.slots() < self.count:
             if time.monotonic() > deadline or any(process.poll() is not None for process in self.processes):
-                raise AssertionError(f"the session cluster does not start; see {self.folder}")
+                raise AssertionError(f"the session cluster did not start; see {self.folder}")
             time.sleep(0.2)
         return self
 

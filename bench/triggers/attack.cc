@@ -127,7 +127,7 @@ void check_events(Measurements* measurements) {
   const bool exact = outcome.missed == 0 && outcome.wrong == 0 && recorder.packets == flood.packets() &&
                      outcome.first_flooded == kFirstFlooded;
   measurements->add({{"part", "attack"},
-                     {"what", "650,000/s of SYNs since the fifth window: events"},
+                     {"what", "650,000 SYNs/s, starting in the fifth window: events"},
                      {"ns_per_packet", ns},
                      {"packets", flood.packets()},
                      {"counted", recorder.packets},
@@ -157,7 +157,7 @@ void attack(Measurements* measurements) {
         {.part = "attack", .label = "SYNs that do not match, " + named, .workload = fitting, .other_designs = true});
   }
   measurements->measure({.part = "attack",
-                         .label = "650,000/s of SYNs",
+                         .label = "650,000 SYNs/s",
                          .workload = {.syn_share = kSynShare, .frames = 1 << 20},
                          .other_designs = true});
   check_events(measurements);

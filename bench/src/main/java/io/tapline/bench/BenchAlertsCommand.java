@@ -23,8 +23,8 @@ import picocli.CommandLine.Option;
         "Latency of events, and of a network-wide trigger over windows of 10 ms. Events need root.",
     footer = {
       "",
-      "Events are measured from a packet to a client of the server's stream,",
-      "the trigger through Kafka and Flink, from the window's end to the message."
+      "The latency of an event is from its packet to a client of the server's event stream,",
+      "that of an alert from the window's end, through Kafka and Flink, to the message in Redis."
     })
 final class BenchAlertsCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();

@@ -8,7 +8,8 @@ import picocli.CommandLine.Spec;
 /** {@code tapline bench}: benchmarks, with baselines in the same run. */
 @Command(
     name = "bench",
-    description = "Compares with baselines in the same run: tables, JSON and SVG.",
+    description =
+        "Runs benchmarks and compares them with baselines in the same run: tables, JSON and SVG.",
     synopsisSubcommandLabel = "COMMAND",
     subcommands = {
       BenchMonitorCommand.class,

@@ -75,12 +75,12 @@ final class BenchDrillCommand implements Callable<Integer> {
   @Option(
       names = "--ingest",
       description =
-          "Measure the cost of snapshots every 20 ms for a node that takes packets continuously on a dedicated core instead.")
+          "Instead, measure the cost of snapshots every 20 ms for a node that continuously ingests packets on a dedicated core.")
   private boolean ingest;
 
   @Option(
       names = "--alerts",
-      description = "Measure the latency of alerts from a node to this program instead.")
+      description = "Instead, measure the latency of alerts from a node to this program.")
   private boolean alerts;
 
   @Override

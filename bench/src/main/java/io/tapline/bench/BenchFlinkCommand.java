@@ -44,7 +44,7 @@ final class BenchFlinkCommand implements Callable<Integer> {
       split = ",",
       defaultValue = "textbook,paced,scaling,keys,steady",
       description =
-          "textbook: compare with a textbook job and a competent one; paced: the same comparison at --rates; alone: only the stream job; scaling: by tuples and parallelism; keys; steady (default ${DEFAULT-VALUE}).")
+          "textbook: compare with a textbook job and a competent one; paced: the same comparison at --rates; alone: only the stream job; scaling: by tuples and parallelism; keys: by number of keys; steady: over time (default ${DEFAULT-VALUE}).")
   private List<String> parts;
 
   @Option(
@@ -178,7 +178,8 @@ final class BenchFlinkCommand implements Callable<Integer> {
   private void textbook(StreamBenchmark benchmark, List<Traffic.Kind> wantedKinds)
       throws Exception {
     TextTable table =
-        TextTable.ofText("query", "job", "tuples/s", "CPU us", "stream job times", "by CPU");
+        TextTable.ofText(
+            "query", "job", "tuples/s", "CPU us", "stream job, times as fast", "by CPU time");
     for (Traffic.Kind kind : wantedKinds) {
       Comparison row = benchmark.compare(kind, sizes(keys, tuples), PARTITIONS);
       addComparison(table, row, "textbook", row.textbook());

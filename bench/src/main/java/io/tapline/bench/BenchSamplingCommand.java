@@ -27,7 +27,7 @@ import picocli.CommandLine.Option;
 @Command(
     name = "sampling",
     description =
-        "SAMPLE auto with a consumer limited by a Kafka quota to a share of the load: rate, lag, bounds; then the load falls.")
+        "Rate, lag and bounds of a SAMPLE auto query while a Kafka quota limits the consumer to a share of the load, and the recovery after the load drops.")
 final class BenchSamplingCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
@@ -46,7 +46,7 @@ final class BenchSamplingCommand implements Callable<Integer> {
       names = "--seconds",
       paramLabel = "N",
       defaultValue = "180",
-      description = "Length; the quota applies after 10 seconds (default ${DEFAULT-VALUE}).")
+      description = "Length of the first phase; the quota applies after 10 seconds (default ${DEFAULT-VALUE}).")
   private int seconds;
 
   @Option(
@@ -157,7 +157,13 @@ final class BenchSamplingCommand implements Callable<Integer> {
     }
     TextTable table =
         TextTable.ofText(
-            "mean rate", "mean lag s", "max lag s", "before", "windows", "rows", "back after s");
+            "mean rate",
+            "mean lag s",
+            "max lag s settled",
+            "max lag s overall",
+            "windows",
+            "rows",
+            "back after s");
     table.add(
         List.of(
             format("%.3f", rate),

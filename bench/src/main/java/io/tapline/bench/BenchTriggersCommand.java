@@ -15,7 +15,7 @@ final class BenchTriggersCommand extends NativeCommand {
       names = "--part",
       paramLabel = "PART",
       description =
-          "Run only this part: rate, triggers, patterns, groups, coverage, attack, feasible, overload, swap, bursts, sizes, fetches, optimisations or sweep.")
+          "Run only this part: rate, triggers, patterns, groups, coverage, attack, feasible, values, overload, swap, bursts, sizes, fetches, optimisations or sweep.")
   private String part;
 
   @Option(names = "--quick", description = "Run fewer rounds.")

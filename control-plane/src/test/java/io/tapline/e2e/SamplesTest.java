@@ -154,7 +154,7 @@ class SamplesTest {
   @CsvSource(
       delimiterString = " -> ",
       value = {
-        "--switch=a:b -> --switch a:b: a name has 1 to 24 characters",
+        "--switch=a:b -> --switch a:b: a name must have 1 to 24 characters",
         "--switch=a --side=both -> --side both is neither arrivals nor departures",
         "--switch=a --last=soon -> --last soon is not a duration",
         "--port=1 -> Missing required option",

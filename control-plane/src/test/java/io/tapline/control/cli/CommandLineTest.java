@@ -104,7 +104,7 @@ class CommandLineTest {
         "server --interface lo --tap sw1=a.pcap|queries read capture files or interfaces, not both",
         "run q --pcap f --speed 2x|'2x' is not a speed: use max or 1x",
         "server --interface lo --pcap f|mutually exclusive",
-        "server --port 70000|a port is a number from 0 to 65535",
+        "server --port 70000|a port must be a number from 0 to 65535",
         "query list --server nonsense|'nonsense' is not a server's URL",
         "processors topk|unknown processor 'topk', did you mean top-k?"
       })

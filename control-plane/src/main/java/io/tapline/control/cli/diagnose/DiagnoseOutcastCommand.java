@@ -52,13 +52,14 @@ final class DiagnoseOutcastCommand implements Callable<Integer> {
       names = "--every",
       paramLabel = "D",
       defaultValue = "10ms",
-      description = "Event time of each query. Default: ${DEFAULT-VALUE}.")
+      description = "Event time that each query covers. Default: ${DEFAULT-VALUE}.")
   private String every;
 
   @Option(
       names = "--out",
       paramLabel = "DIR",
-      description = "Write Figure 10 to this folder, as CSV and SVG files.")
+      description =
+          "Write the report to this folder as CSV and SVG files, like Figure 10 of the Confluo paper.")
   private Path folder;
 
   @Mixin private ServerOption server;

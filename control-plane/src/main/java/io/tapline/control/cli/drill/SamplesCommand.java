@@ -111,7 +111,7 @@ public final class SamplesCommand implements Callable<Integer> {
   private static String comparison(String field, String value) {
     if (!NAME.matcher(value).matches()) {
       throw new UsageException(
-          "--%s %s: a name has 1 to 24 characters, without quotes, colons and backslashes"
+          "--%s %s: a name must have 1 to 24 characters, and no quotes, colons or backslashes"
               .formatted(field, value));
     }
     return "%s == \"%s\"".formatted(field, value);

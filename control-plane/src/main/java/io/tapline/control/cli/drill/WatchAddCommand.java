@@ -111,7 +111,7 @@ final class WatchAddCommand implements Callable<Integer> {
       paramLabel = "PLACE",
       defaultValue = "auto",
       description =
-          "Evaluate in a monitor, on each packet, or on MultiLog nodes: auto, monitor or node. Default: ${DEFAULT-VALUE}, by the condition.")
+          "Where to evaluate: monitor (on each packet), node (on MultiLog nodes), or auto, which chooses by the condition. Default: ${DEFAULT-VALUE}.")
   private String run;
 
   @Option(

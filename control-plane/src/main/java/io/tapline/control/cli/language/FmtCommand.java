@@ -13,7 +13,7 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "fmt",
     description =
-        "Prints a query, formatted. Rejects a query that could not run with any parsers and hosts.")
+        "Prints a query in its canonical layout. Rejects queries that are invalid regardless of parsers and hosts.")
 public final class FmtCommand implements Callable<Integer> {
   private final Console console;
 

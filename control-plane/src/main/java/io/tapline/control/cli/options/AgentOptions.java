@@ -53,7 +53,7 @@ public final class AgentOptions {
   public Duration grace() {
     Duration value = Duration.ofNanos(Moment.duration("--agents-grace", grace));
     if (value.compareTo(MIN_GRACE) < 0 || value.compareTo(MAX_GRACE) > 0) {
-      throw new UsageException("--agents-grace " + grace + ": 5s to 24h");
+      throw new UsageException("--agents-grace " + grace + ": must be from 5s to 24h");
     }
     return value;
   }

@@ -72,7 +72,7 @@ public final class ClearOptions {
     used.forEach(
         (service, where) ->
             console.hint(
-                "warning: %s unencrypted (--clear %s): anyone on that network can read and change the data"
+                "warning: %s is unencrypted (--clear %s): anyone on that network can read and change the data"
                     .formatted(where, service)));
   }
 }

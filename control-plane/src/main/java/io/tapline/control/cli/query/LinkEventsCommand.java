@@ -37,13 +37,13 @@ final class LinkEventsCommand implements Callable<Integer> {
   @Option(
       names = "--last",
       paramLabel = "D",
-      description = "Only events of this time span until now. Default: all that are kept.")
+      description = "Only events of the last D. Default: all that are kept.")
   private String last;
 
   @Option(
       names = "--limit",
       paramLabel = "N",
-      description = "Max number of events, the latest ones. Default: 100.")
+      description = "Max number of events; older ones are omitted. Default: 100.")
   private Integer limit;
 
   @Mixin private ServerOption server;

@@ -19,7 +19,7 @@ import picocli.CommandLine.Parameters;
 /** {@code tapline query results}. */
 @Command(
     name = "results",
-    description = "Prints a query's current results, or its last results if it has ended.")
+    description = "Prints a query's results so far; all of them if it has ended.")
 final class QueryResultsCommand implements Callable<Integer> {
   private final Console console;
 

@@ -31,7 +31,7 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "replicate",
     description =
-        "Adds and removes web servers with copies of popular content, by a query's ranking.",
+        "Starts and stops additional web servers with copies of the pages that a query ranks highest.",
     footer = {
       "",
       "The query ranks URLs: PARSE http_get … PROCESS (top-k: …). nginx reads the locations of pages from Redis.",

@@ -24,8 +24,8 @@ public final class Completeness {
     parts.add(sampled(completeness));
     count(completeness.path("dropped"), "limit", "beyond LIMIT", parts);
     parts.add(lost(completeness.path("dropped")));
-    count(completeness, "late", "tuples late", parts);
-    count(completeness, "reused", "connections reused, not counted", parts);
+    count(completeness, "late", "tuple", " late", parts);
+    count(completeness, "reused", "connection", " reused, not counted", parts);
     count(completeness, "unanswered", "unanswered", parts);
     count(completeness, "half_seen", "half seen", parts);
     count(completeness, "duplicates", "batches repeated, counted once", parts);
@@ -43,7 +43,7 @@ public final class Completeness {
     List<String> names = new ArrayList<>();
     monitors.forEach(monitor -> names.add(monitor.asText()));
     if (!names.isEmpty()) {
-      parts.add("without " + String.join(", ", names) + ", silent");
+      parts.add("no data from " + String.join(", ", names) + " (silent)");
     }
   }
 
@@ -84,6 +84,14 @@ public final class Completeness {
     long value = node.path(field).asLong();
     if (value > 0) {
       parts.add(String.format(Locale.ROOT, "%,d %s", value, text));
+    }
+  }
+
+  private static void count(
+      JsonNode node, String field, String noun, String rest, List<String> parts) {
+    long value = node.path(field).asLong();
+    if (value > 0) {
+      parts.add(count(value, noun) + rest);
     }
   }
 

@@ -53,7 +53,7 @@ final class OptimumTable {
     long free = instances.stream().filter(i -> i.bound() == 0).count();
     return """
         %s
-        %d instances, %d with a proven optimum, the others with a lower bound; for %d of them no layout has both fewer processes than %s and at most its traffic
+        %d instances, %d with a proven optimum, the others with a lower bound; in %d of all instances, no layout has both fewer processes than %s and at most its traffic
         mean gap over the %d instances whose optimum is above zero
         """
         .formatted(
@@ -96,7 +96,7 @@ final class OptimumTable {
   }
 
   private static String percent(double gap) {
-    return Double.isInfinite(gap) ? "of zero" : format("%.1f", gap);
+    return Double.isInfinite(gap) ? "∞" : format("%.1f", gap);
   }
 
   private static String format(String format, double value) {

@@ -35,7 +35,7 @@ final class SimPopularityCommand implements Callable<Integer> {
       names = "--minutes",
       paramLabel = "N",
       defaultValue = "60",
-      description = "Length (default ${DEFAULT-VALUE}).")
+      description = "Simulated minutes (default ${DEFAULT-VALUE}).")
   private int minutes;
 
   @Option(

@@ -19,7 +19,7 @@ class CompletenessTest {
             + "| completeness: 9 packets in; 12.5 % of flows sampled (5 packets left out); nothing lost;"
             + " 4 connections reused, not counted",
         "{\"packets_in\":9,\"dropped\":{},\"reused\":1,\"unanswered\":1200,\"half_seen\":3}"
-            + "| completeness: 9 packets in; every flow sampled; nothing lost; 1 connections reused, not"
+            + "| completeness: 9 packets in; every flow sampled; nothing lost; 1 connection reused, not"
             + " counted; 1,200 unanswered; 3 half seen",
         "{\"sampling_rate\":1.0,\"packets_in\":9,\"dropped\":{\"limit\":7}}"
             + "| completeness: 9 packets in; every flow sampled; 7 beyond LIMIT; nothing lost",
@@ -27,7 +27,8 @@ class CompletenessTest {
             + "| completeness: 9 packets in; every flow sampled; nothing lost; 8 packets timestamped when"
             + " polled: delays are off by up to about 1 ms",
         "{\"packets_in\":9,\"dropped\":{},\"silent\":[\"h1\",\"h3\"]}"
-            + "| completeness: 9 packets in; every flow sampled; nothing lost; without h1, h3, silent"
+            + "| completeness: 9 packets in; every flow sampled; nothing lost; no data from h1, h3"
+            + " (silent)"
       })
   void everyCounterThatIsNotZeroIsShown(String json, String line) throws Exception {
     assertThat(Completeness.line(new ObjectMapper().readTree(json))).isEqualTo(line);
