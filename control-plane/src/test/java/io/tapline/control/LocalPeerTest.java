@@ -61,7 +61,8 @@ class LocalPeerTest {
   @ValueSource(ints = {0, 65_534})
   void rootIsAcceptedAndAnotherUserIsNot(int user) throws Exception {
     assumeTrue(
-        System.getProperty("user.name").equals("root"), "SKIPPED: only root can be another user");
+        System.getProperty("user.name").equals("root"),
+        "SKIPPED: only root can run a client as another user");
     try (ServerSocket server = listen("127.0.0.1")) {
       Process client =
           new ProcessBuilder(

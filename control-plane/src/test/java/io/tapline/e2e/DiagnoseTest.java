@@ -103,7 +103,7 @@ class DiagnoseTest {
         .last()
         .asString()
         .startsWith("switch 102, towards 202, loses ")
-        .endsWith("which yields to flows of higher priority: " + URGENT);
+        .endsWith("because of flows of higher priority: " + URGENT);
     assertThat(text.stdout()).contains("at 102 towards 202", VICTIM);
     assertThat(text.stderr()).isEmpty();
   }

@@ -37,7 +37,7 @@ class RunStartTest {
             "start Kafka",
             "start Flink",
             "start Redis",
-            "connect to them",
+            "connect to the services",
             "prepare the job",
             "create the topic",
             "start the monitor",

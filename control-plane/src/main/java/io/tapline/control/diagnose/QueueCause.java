@@ -58,7 +58,7 @@ final class QueueCause {
                   .map(culprit -> culprit.flow() + " (" + percent(culprit.share()) + ")")
                   .collect(Collectors.joining(", ")));
     }
-    return "%s shared the queue, none with more than %s: their sum exceeded the port's rate"
+    return "%s shared the queue, none with more than %s: together they exceeded the port's rate"
         .formatted(count(burst.flows(), "flow"), percent(burst.culprits().get(0).share()));
   }
 

@@ -33,7 +33,7 @@ final class Verdicts {
           "%s loses %,d segments of %s: %s of the same priority need more than the link's capacity"
               .formatted(place, finding.losses(), count(victims), count(finding.flows().size()));
       case YIELDS_TO_PRIORITY ->
-          "%s loses %,d segments of %s, which yields to flows of higher priority: %s"
+          "%s loses %,d segments of %s because of flows of higher priority: %s"
               .formatted(place, finding.losses(), count(victims), higher(finding));
       case PERIODIC_FAULT ->
           String.format(

@@ -38,7 +38,8 @@ record SharedThreshold(String output, boolean orEqual, double threshold) {
   }
 
   private static DrillException invalid(String when, String reason) {
-    return new DrillException(Kind.INVALID, "'" + when + "' for the total of all nodes: " + reason);
+    return new DrillException(
+        Kind.INVALID, "'" + when + "' can't apply to the total of all nodes: " + reason);
   }
 
   /**

@@ -151,7 +151,7 @@ public final class EmbeddedPipeline implements AutoCloseable {
             options.topics(),
             options.maxQueries(),
             options.jobKey());
-    try (ProgressListener.Phase connecting = progress.phase("connect to them")) {
+    try (ProgressListener.Phase connecting = progress.phase("connect to the services")) {
       QueryService service =
           opened(
               new QueryService(

@@ -92,7 +92,7 @@ final class EmbeddedRedis implements AutoCloseable {
     int bytes = socket.toString().getBytes(StandardCharsets.UTF_8).length;
     if (bytes > LONGEST_SOCKET_BYTES) {
       throw new IOException(
-          "the embedded Redis can't listen at %s, whose %d bytes are more than a socket's %d: set TMPDIR to a folder with a shorter path"
+          "the embedded Redis can't listen at %s: the path has %d bytes, but a socket path can have at most %d. Set TMPDIR to a folder with a shorter path"
               .formatted(socket, bytes, LONGEST_SOCKET_BYTES));
     }
     return socket;

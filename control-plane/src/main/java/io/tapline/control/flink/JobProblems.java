@@ -43,7 +43,7 @@ final class JobProblems {
    */
   private static String reason(JsonNode details) {
     if (details.path("state").asText().equals("RESTARTING")) {
-      return "its stream job has failed and is restarting; its tuples wait in Kafka until then";
+      return "its stream job has failed and is restarting; until it runs again, its tuples wait in Kafka";
     }
     for (JsonNode part : details.path("vertices")) {
       if (part.path("tasks").path("SCHEDULED").asInt() > 0) {

@@ -34,9 +34,9 @@ public final class CopyExplain {
 
   private static String queue(CopyFormat format) {
     if (!format.isMarked()) {
-      return "in the queue of all copies, since only marked ones can take a second queue";
+      return "in the same queue as all other copies, since only marked copies can use a second one";
     } else if (format.separateQueues().isEmpty()) {
-      return "in the queue of all copies; the inventory's monitor_ports name no second queue";
+      return "in the same queue as all other copies; the inventory's monitor_ports name no second queue";
     }
     Map<String, Integer> sorted = new TreeMap<>(format.separateQueues());
     return sorted.entrySet().stream()

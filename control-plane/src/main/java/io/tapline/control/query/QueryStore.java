@@ -230,7 +230,7 @@ public final class QueryStore implements AutoCloseable {
           .formatted(redis.address(), redis.login(), e.getMessage());
     } catch (JedisException e) {
       String message = first(e).getMessage();
-      return "Redis at %s sent an unexpected response: %s; check that it is running and that the address is right"
+      return "can't use Redis at %s: %s; check that it is running and that the address is right"
           .formatted(
               redis.address(), message == null ? "no answer" : message.replaceFirst("\\.$", ""));
     }

@@ -364,7 +364,8 @@ public final class AgentRegistry implements Assignments, RouteObserver, AutoClos
       String refusal = refusal(hello);
       if (agent != null || !refusal.isEmpty()) {
         stream.fail(
-            Status.INVALID_ARGUMENT.withDescription(agent != null ? "a second hello" : refusal));
+            Status.INVALID_ARGUMENT.withDescription(
+                agent != null ? "the agent has already sent a hello" : refusal));
         return;
       }
       String foreign = certificate == null ? "" : certificate.refusal(hello.getAgent());

@@ -17,7 +17,7 @@ public record Agents(List<String> hosts, List<String> controlPlanes, int nodeMem
     controlPlanes = List.copyOf(controlPlanes);
     if (nodeMemoryMib < MIN_MEMORY_MIB) {
       throw new IllegalArgumentException(
-          "a node takes at least %d MiB, not %d".formatted(MIN_MEMORY_MIB, nodeMemoryMib));
+          "a MultiLog node needs at least %d MiB, not %d".formatted(MIN_MEMORY_MIB, nodeMemoryMib));
     }
   }
 

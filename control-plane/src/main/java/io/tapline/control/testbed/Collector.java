@@ -36,7 +36,7 @@ public record Collector(int mirrorMbit, int queueUs) {
       throw new IllegalArgumentException("the rate of a mirror port can't be negative");
     }
     if (queueUs < 1) {
-      throw new IllegalArgumentException("the queue of a mirror port takes at least 1 us");
+      throw new IllegalArgumentException("a mirror port's queue must be at least 1 us long");
     }
   }
 

@@ -89,7 +89,7 @@ public record FatTreePlan(
   public FatTreePlan {
     if (k < 2 || k > LARGEST_K || k % 2 != 0) {
       throw new IllegalArgumentException(
-          "a fat tree here has an even k from 2 to " + LARGEST_K + ", not " + k);
+          "k must be an even number from 2 to " + LARGEST_K + ", not " + k);
     }
     if (!name.matches("[a-z][a-z0-9]{0,5}")) {
       throw new IllegalArgumentException(

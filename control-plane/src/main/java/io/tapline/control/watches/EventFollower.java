@@ -123,7 +123,7 @@ final class EventFollower implements AutoCloseable {
     try {
       batch = MAPPER.readTree(entry.json());
     } catch (IOException e) {
-      LOG.error("an entry of the events of {} can't be read", query, e);
+      LOG.error("can't read an entry in the event log of {}", query, e);
       return;
     }
     String prefix = query + "-" + entry.number() + "-";

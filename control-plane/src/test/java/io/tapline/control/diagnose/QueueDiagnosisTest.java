@@ -89,7 +89,7 @@ class QueueDiagnosisTest {
     }
     assertThat(diagnosis.report().verdict().get(1))
         .endsWith(
-            "7 flows shared the queue, none with more than 10 %: their sum exceeded the port's rate");
+            "7 flows shared the queue, none with more than 10 %: together they exceeded the port's rate");
   }
 
   @Test

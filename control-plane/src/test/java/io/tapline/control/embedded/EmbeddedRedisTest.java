@@ -56,7 +56,9 @@ class EmbeddedRedisTest {
 
   @Test
   void anotherUserOfTheHostCannotConnect() throws Exception {
-    assumeTrue(System.getProperty("user.name").equals("root"), "SKIPPED: another user needs root");
+    assumeTrue(
+        System.getProperty("user.name").equals("root"),
+        "SKIPPED: only root can run a client as another user");
     String[] ping = {
       "setpriv",
       "--reuid",

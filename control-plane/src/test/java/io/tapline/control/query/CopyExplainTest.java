@@ -27,7 +27,7 @@ class CopyExplainTest {
 
             copies
               ports: from marks that switches write into the copies
-              SYN, FIN, RST: in the queue of all copies; the inventory's monitor_ports name no second queue
+              SYN, FIN, RST: in the same queue as all other copies; the inventory's monitor_ports name no second queue
             """);
     assertThat(text(false, Map.of("collector", 20)))
         .isEqualTo(
@@ -35,7 +35,7 @@ class CopyExplainTest {
 
             copies
               ports: inferred from the controller's routes (copies: unmarked)
-              SYN, FIN, RST: in the queue of all copies, since only marked ones can take a second queue
+              SYN, FIN, RST: in the same queue as all other copies, since only marked copies can use a second one
             """);
   }
 

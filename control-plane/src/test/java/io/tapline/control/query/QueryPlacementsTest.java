@@ -75,8 +75,8 @@ class QueryPlacementsTest {
     QueryPlacements placements = new QueryPlacements(NETWORK);
     assertThat(placements.reserve("q", to("192.0.2.1/32"), Optional.empty()).refusal())
         .isEqualTo(
-            "not placed in the inventory's network: no host of the inventory's network has an"
-                + " address of the query");
+            "not placed in the inventory's network: no host in the inventory's network has an"
+                + " address that the query names");
     assertThat(placements.find("q")).isEmpty();
   }
 

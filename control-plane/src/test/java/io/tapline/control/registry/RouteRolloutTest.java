@@ -87,7 +87,7 @@ class RouteRolloutTest extends LiveRegistry {
     assertThat(first.getSwitches(0).getRoutesCount() + last.getSwitches(0).getRoutesCount())
         .isEqualTo(5000);
     assertThat(first.getSwitches(0).getPortsCount() + last.getSwitches(0).getPortsCount())
-        .as("ports come once")
+        .as("each port is sent once")
         .isEqualTo(1);
   }
 

@@ -283,7 +283,7 @@ class ErrorsTest {
       assertThat(response.headers().firstValue("X-Frame-Options")).hasValue("DENY");
       assertThat(response.headers().firstValue("Referrer-Policy")).hasValue("no-referrer");
       assertThat(response.headers().firstValue("Strict-Transport-Security"))
-          .as("not promised without TLS")
+          .as("sent only with TLS")
           .isEmpty();
       assertThat(response.headers().firstValue("Server")).isEmpty();
       assertThat(response.headers().firstValue("Access-Control-Allow-Origin")).isEmpty();

@@ -56,6 +56,6 @@ class PlacementTest {
     JsonNode response = explained(WEB.replace("web1", "192.0.2.1"));
     assertThat(response.has("placement")).isFalse();
     assertThat(response.path("notes").toString())
-        .contains("not placed in the inventory's network: no host of the inventory");
+        .contains("not placed in the inventory's network: no host in the inventory");
   }
 }

@@ -146,7 +146,7 @@ class FatTreePlanTest {
 
   @Test
   void impossibleSettingsAreRejected() {
-    assertThatThrownBy(() -> new FatTreePlan("tl", 5, 0)).hasMessageContaining("even k");
+    assertThatThrownBy(() -> new FatTreePlan("tl", 5, 0)).hasMessageContaining("even number");
     assertThatThrownBy(() -> new FatTreePlan("tl", 4, 0, 300, false))
         .hasMessageContaining("--link-mbit");
     assertThatThrownBy(() -> new FatTreePlan("../x", 4, 0))
@@ -165,7 +165,7 @@ class FatTreePlanTest {
         .contains(
             "options:dpdk-devargs=\"net_af_packet_tl_e00u0,iface=tl-e00u0,framecnt=1024,qdisc_bypass=0\"");
     assertThat(words)
-        .as("the rate of IP packets of 1,500 bytes, and room for 300")
+        .as("the link rate in IP bytes per second, and a burst of 300 packets of 1,500 bytes")
         .contains("other-config:cir=12384412", "other-config:cbs=450000");
     assertThat(words).filteredOn("qos=@policer"::equals).as("links to other switches").hasSize(2);
     assertThat(words).filteredOn("qos=@rate"::equals).hasSize(62);

@@ -86,7 +86,7 @@ public record NetworkPlan(
   static PlacementException noHost() {
     return new PlacementException(
         PlacementException.Code.NO_HOST,
-        "no host of the inventory's network has an address of the query");
+        "no host in the inventory's network has an address that the query names");
   }
 
   boolean isCheaper(NetworkPlan otherPlan) {

@@ -77,7 +77,7 @@ class NetworkPlanTest {
     Match match = Match.newBuilder().addTo(address("192.0.2.0/24", 80)).build();
     assertThatThrownBy(() -> NetworkPlan.of(NETWORK, "q", match))
         .isInstanceOf(PlacementException.class)
-        .hasMessage("no host of the inventory's network has an address of the query");
+        .hasMessage("no host in the inventory's network has an address that the query names");
   }
 
   @Test

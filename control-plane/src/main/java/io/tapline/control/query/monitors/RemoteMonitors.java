@@ -351,7 +351,10 @@ public final class RemoteMonitors implements QueryMonitor {
       try {
         placement.record(parts.stream().map(other -> other == part ? next : other.plan()).toList());
       } catch (IOException e) {
-        LOG.error("{} stays on its host: {}", query, e.getMessage());
+        LOG.error(
+            "{}: can't record the move of a part, which stays on its host: {}",
+            query,
+            e.getMessage());
         return;
       }
       synchronized (parts) {

@@ -65,7 +65,7 @@ public final class JobClusters implements AutoCloseable {
     public void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id)
         throws IOException {
       throw new IOException(
-          "the query's job belongs to Flink at %s, which is no longer one of --flink"
+          "the query's job runs on Flink at %s, which --flink no longer lists"
               .formatted(address));
     }
 

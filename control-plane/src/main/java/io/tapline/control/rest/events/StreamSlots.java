@@ -25,12 +25,12 @@ final class StreamSlots {
   synchronized String take(String tenant, int maxOfTenant) {
     int own = open.getOrDefault(tenant, 0);
     if (own >= maxOfTenant) {
-      return "%s has %d open event streams, its maximum: close one or try again"
+      return "%s has %d open event streams, its maximum: close one, or try again later"
           .formatted(tenant, own);
     }
     if (total >= maxStreams) {
       return maxStreams
-          + " event streams are open, the maximum of this server: close one or try again";
+          + " event streams are open, the maximum of this server: close one, or try again later";
     }
     open.put(tenant, own + 1);
     total++;

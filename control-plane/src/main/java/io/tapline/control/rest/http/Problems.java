@@ -104,7 +104,7 @@ public final class Problems {
 
   private static Problem unavailable(JedisException e) {
     LOG.warn("Redis: {}", e.getMessage());
-    return notReady("Redis sent an unexpected response: " + e.getMessage());
+    return notReady("can't use Redis: " + e.getMessage());
   }
 
   public static Problem notReady(String detail) {

@@ -185,7 +185,7 @@ public record Route(
 
     public Route to(Handler handler) {
       if (isApi(path) && answers.stream().noneMatch(response -> response.status() == 400)) {
-        problem(400, "The parameter does not exist.");
+        problem(400, "A parameter is unknown or invalid.");
       }
       if (role.isPresent()) {
         problem(401, "The server requires a token, and the request has none, or an unknown one.");

@@ -121,7 +121,9 @@ record AlertHeaders(
       throw DrillException.notFound(
           "%s no headers of alert %s, whose window is %s to %s: nodes remove the oldest headers when memory is full"
               .formatted(
-                  nodes.isEmpty() ? "the nodes have" : String.join(", ", nodes) + " has",
+                  nodes.isEmpty()
+                      ? "the nodes have"
+                      : String.join(", ", nodes) + (nodes.size() == 1 ? " has" : " have"),
                   id,
                   time(fromNs),
                   time(toNs)));

@@ -124,7 +124,7 @@ public final class QueryRoutes {
 
   private Route listRoute() {
     return Route.get(ALL, "listQueries")
-        .summary("All stored queries, latest first.")
+        .summary("The token's stored queries, latest first.")
         .answers(200, "QueryList", "The queries, without their plans.")
         .problem(503, UNAVAILABLE)
         .to(this::list);

@@ -195,7 +195,7 @@ class RemoteMonitorsTest {
     } catch (ExecutionException e) {
       return (PipelineException) e.getCause();
     }
-    throw new AssertionError("it has finished");
+    throw new AssertionError("the query ended without a failure");
   }
 
   @Test

@@ -132,6 +132,8 @@ class StreamSitesTest {
             });
     Cluster far = cluster("far", new TaskManager("db", "", 1));
     assertThat(choose(NETWORK, silentCluster, brokenCluster, far).getCluster()).isEqualTo("far");
-    assertThat(choose(NETWORK, silentCluster).getCluster()).as("the first takes it").isEmpty();
+    assertThat(choose(NETWORK, silentCluster).getCluster())
+        .as("no choice: the first cluster gets the job")
+        .isEmpty();
   }
 }
