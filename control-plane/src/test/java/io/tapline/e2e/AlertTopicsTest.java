@@ -126,7 +126,8 @@ class AlertTopicsTest {
     create("alerts.second");
     String first = server.submit(QUERY.formatted("alerts.first"));
     String second = server.submit(QUERY.formatted("alerts.second"));
-    Fabric.await("alerts come", () -> written("alerts.first") > 0 && written("alerts.second") > 0);
+    Fabric.await(
+        "alerts arrive", () -> written("alerts.first") > 0 && written("alerts.second") > 0);
     delete("alerts.first");
     Instant deleted = Instant.now();
     Fabric.await("the first query fails", () -> show(first).contains("\"state\":\"failed\""));
@@ -144,7 +145,7 @@ class AlertTopicsTest {
     try (Server stopped =
         Server.start("--interface", link.networkInterface(), "--brokers", kafka.brokers())) {
       stopped.submit(QUERY.formatted("alerts.last"));
-      Fabric.await("alerts come", () -> written("alerts.last") > 0);
+      Fabric.await("alerts arrive", () -> written("alerts.last") > 0);
       delete("alerts.last");
       begin = Instant.now();
     }

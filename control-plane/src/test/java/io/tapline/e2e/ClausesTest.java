@@ -146,7 +146,7 @@ class ClausesTest {
         c -> packetsOf.put(c.get("client_port").asText(), c.get("packets").asLong()));
     long kept = rows.stream().mapToLong(row -> packetsOf.get(keyText(row))).sum();
     assertThat(completeness.get("packets_out").asLong())
-        .as("all packets of the flows kept")
+        .as("all packets of the kept flows")
         .isEqualTo(kept);
     assertThat(completeness.get("dropped").get("unsampled").asLong())
         .isEqualTo(PACKETS - kept)

@@ -163,7 +163,7 @@ class CoordinationTest {
     first.process().destroyForcibly().waitFor();
     Fabric.await("the other leads, and has the agent", () -> isUp(second));
     System.out.printf(
-        "Coordination: another leads and has the agents %.1f s after SIGKILL%n",
+        "Coordination: another control plane leads and has the agents %.1f s after SIGKILL%n",
         (System.nanoTime() - killedNs) / 1e9);
     int end = link.awaitMore(SOME) - 1;
     awaitCounted(second, id, end);
@@ -192,7 +192,7 @@ class CoordinationTest {
         .as("the gap is reported")
         .contains("\"monitor_replaced\"");
     assertThat(shared.flink.get("/jobs/overview")).doesNotContain("RUNNING");
-    Fabric.await("its record is gone", () -> shared.records().isEmpty());
+    Fabric.await("the query's record is gone", () -> shared.records().isEmpty());
   }
 
   /** Upgrades the control planes, then the agent. */
@@ -201,7 +201,7 @@ class CoordinationTest {
     String previousEnvironment = System.getenv("TAPLINE_BEFORE");
     assumeTrue(
         previousEnvironment != null,
-        "SKIPPED: TAPLINE_BEFORE names no checkout of the previous version, built by make build");
+        "SKIPPED: TAPLINE_BEFORE must name a checkout of the previous version, built with make build");
     share(folder -> FlinkCluster.ofVersion(Path.of(previousEnvironment), folder));
     Server first = server(Path.of(previousEnvironment), 0);
     open.add(first);

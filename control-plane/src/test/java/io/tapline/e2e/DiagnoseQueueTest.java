@@ -121,7 +121,7 @@ class DiagnoseQueueTest {
       Cli.run("query", "stop", id, "--server", server.url()).expectSuccess();
       server.awaitState(id, "stopped");
       assertThat(diagnose(server, "s1:2").expectSuccess().json().get(0).path("bursts"))
-          .as("of an ended query")
+          .as("bursts of an ended query")
           .hasSize(1);
       assertThat(list(server)).hasSize(1);
       JsonNode queue = list(server).get(0);

@@ -24,7 +24,7 @@ class FirstWindowsSoak {
         Disturbance disturbance = Disturbance.values()[start % Disturbance.values().length];
         Outcome outcome = windows.start(disturbance);
         System.out.printf(
-            "Start %d, %s: %d seconds partial, %d as on the host%n",
+            "Start %d, %s: %d partial seconds, %d complete seconds as on the host%n",
             start + 1, disturbance, outcome.partial(), outcome.compared());
         assertThat(outcome.partial()).as("partial windows").isPositive();
       }

@@ -277,7 +277,7 @@ final class FourQueues implements AutoCloseable {
               .filter(host -> isSentBy(flows, host.mac(), port))
               .findFirst()
               .orElseThrow(
-                  () -> new AssertionError("nothing leaves by port " + port + ": " + flows)));
+                  () -> new AssertionError("no route leaves through port " + port + ": " + flows)));
     }
     return receivers;
   }

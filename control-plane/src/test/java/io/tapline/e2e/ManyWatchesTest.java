@@ -130,7 +130,9 @@ class ManyWatchesTest {
             return alerted().containsAll(expected);
           });
     }
-    assertThat(alerted()).as("those that count no packets").hasSize(2 * SENT.size());
+    assertThat(alerted())
+        .as("watches with alerts: only those whose packets were sent")
+        .hasSize(2 * SENT.size());
     Set<String> queries = new HashSet<>();
     list().forEach(watch -> queries.add(watch.path("query").asText()));
     assertThat(queries).as("one query evaluates all").hasSize(1);

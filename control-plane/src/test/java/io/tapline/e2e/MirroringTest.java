@@ -224,7 +224,7 @@ class MirroringTest {
             network.requests("h-2-0-0", H1_ADDRESS, 80, "one", Requests.UNLIMITED),
             network.requests("h-2-0-1", H2_ADDRESS, 8080, "two", Requests.UNLIMITED));
     for (Requests requests : steady) {
-      Fabric.await("it asks", () -> requests.done().size() > 5);
+      Fabric.await("the client sends requests", () -> requests.done().size() > 5);
     }
     String query =
         network.submit(

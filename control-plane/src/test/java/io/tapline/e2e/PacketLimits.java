@@ -88,7 +88,7 @@ final class PacketLimits implements AutoCloseable {
     Fabric.await("it ends", () -> !state().path("state").asText().equals("running"));
     assertThat(state().path("state").asText()).as("%s", state()).isEqualTo("finished");
     System.out.printf(
-        "Takeover: %s of LIMIT %dp: %d were taken then, %d at the end, %d in the result; dropped %s%n",
+        "Takeover: %s killed, LIMIT %dp: %d packets taken by the takeover, %d at the end, %d in the result; dropped %s%n",
         killed, LIMIT, takenBefore, taken(), inResult(), dropped());
   }
 

@@ -209,7 +209,7 @@ class SamplingOverload {
     }
     assertThat(mean(ages, sent.fellNs() - WORKED_OFF_NS, sent.fellNs()))
         .as(
-            "age of the latest window before the fall, compared with the maximum: the lag is worked off")
+            "mean age of the latest window before the load drops, compared with the maximum (the lag must have fallen)")
         .isLessThan(max(ages, sent.beganNs(), sent.fellNs()) / 2);
     assertThat(recoveredAfter(sent)).as("seconds until all flows are kept again").isNotNegative();
     assertThat(windows).as("windows in which flows were left out").hasSizeGreaterThan(20);
@@ -259,7 +259,7 @@ class SamplingOverload {
     long endNs = sent.fellNs() + QUIET_S * 1_000_000_000L;
     System.out.printf(
         "Overload: from second %.0f to %.0f mean rate %.3f, copied %.0f of %d packets/s, latest result %.1f s old on average,"
-            + " %.1f s at most, overall at most %.1f s; %d of %d windows within their bounds; all flows again %.1f s after the fall%n",
+            + " %.1f s at most, overall at most %.1f s; %d of %d windows within their bounds; all flows kept again %.1f s after the load drops%n",
         (settledNs - sent.beganNs()) / 1e9,
         (sent.fellNs() - sent.beganNs()) / 1e9,
         mean(rateCourse(), settledNs, sent.fellNs()),
@@ -310,9 +310,11 @@ class SamplingOverload {
             new At(sent.fellNs(), low),
             new At(endNs, low));
     return new Plot(
-            "SAMPLE auto over switches, five times what the job takes", "seconds", "% and s")
-        .line("packets sent, % of the most", points(loads, 1, sent), true)
-        .line("copied by the switch, % of that", points(copied, 100.0 / LOAD, sent), true)
+            "SAMPLE auto over switches, at five times the rate that the job can process",
+            "seconds",
+            "% and s")
+        .line("packets sent, % of the maximum", points(loads, 1, sent), true)
+        .line("copied by the switch, % of the maximum", points(copied, 100.0 / LOAD, sent), true)
         .line("flows kept, %", points(rateCourse(), 100, sent), false)
         .line("age of the latest window, s", points(ages, 1, sent), false)
         .svg();

@@ -67,7 +67,8 @@ class SecondUserTest {
   @BeforeEach
   void makeFolders() throws Exception {
     assumeTrue(
-        System.getProperty("user.name").equals("root"), "SKIPPED: only root can be another user");
+        System.getProperty("user.name").equals("root"),
+        "SKIPPED: only root can run a client as another user");
     // The path is short, since a socket file's path can have at most 107 bytes.
     temporary = Files.createTempDirectory("second-");
     Files.setPosixFilePermissions(temporary, PosixFilePermissions.fromString("rwxrwxrwx"));

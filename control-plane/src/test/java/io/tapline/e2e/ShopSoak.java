@@ -77,7 +77,7 @@ class ShopSoak {
     assertThat(counts).as("connections, as in the servers' logs").isEqualTo(logged());
     for (String query : List.of(times, bytes)) {
       assertThat(network.get("/queries/" + query).at("/totals/packets_in").asLong())
-          .as("packets that monitors received, as switches counted: " + query)
+          .as("packets received by monitors, compared with the switches' counters: " + query)
           .isEqualTo(mirrored);
     }
     requireSignatures(rows, rows(bytes));

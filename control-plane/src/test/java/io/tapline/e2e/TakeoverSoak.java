@@ -111,7 +111,7 @@ class TakeoverSoak {
     assertThat(network.fabric.mirroring()).isEmpty();
     long killedNs = System.nanoTime();
     network.awaitLeader();
-    timed("leader, with rules deleted: they are restored", killedNs, () -> rulesAre(wanted));
+    timed("leader, with rules deleted: the rules are restored", killedNs, () -> rulesAre(wanted));
     network.fabric.openFlow("del-flows", SERVER_SWITCH, "cookie=0x1234/-1");
     counted("repaired");
     network.startServer(other());
@@ -126,10 +126,11 @@ class TakeoverSoak {
     network.killServer(network.leader());
     network.awaitLeader();
     timed(
-        process + ": another leads and has the agents",
+        process + ": another control plane leads, and the agents are connected to it",
         killedNs,
         () -> network.agentsWith("state", "up").equals(WATCHERS));
-    timed(process + ": and the switches", killedNs, () -> switchesUp() == 20);
+    timed(
+        process + ": the switches are connected to it, too", killedNs, () -> switchesUp() == 20);
     assertThat(network.fabric.rules()).as("rules are restored").isEqualTo(mirroring);
     assertThat(state(query).path("state").asText()).isEqualTo("running");
   }

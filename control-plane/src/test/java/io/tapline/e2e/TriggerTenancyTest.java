@@ -226,7 +226,7 @@ class TriggerTenancyTest {
       watched.stop();
     }
     throw new AssertionError(
-        "packets were lost before the monitor in each attempt; counted of %d: %s"
+        "in each attempt, packets were lost before they reached the monitor; counted, of %d: %s"
             .formatted(GROUPS, counted));
   }
 
@@ -244,7 +244,8 @@ class TriggerTenancyTest {
       }
       attempts.add(sums);
     }
-    throw new AssertionError("each port was sent the same bytes; counted: " + attempts);
+    throw new AssertionError(
+        "each port was sent the same number of bytes, but the counts differ: " + attempts);
   }
 
   private static boolean isPort(String group) {

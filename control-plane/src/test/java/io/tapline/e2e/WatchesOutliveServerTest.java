@@ -84,7 +84,7 @@ class WatchesOutliveServerTest {
 
   /** Returns the alerts once no further ones arrive. */
   private List<JsonNode> alerts() throws Exception {
-    Await.until("alerts come", TIMEOUT, () -> !cli("watch", "alerts").isEmpty());
+    Await.until("alerts arrive", TIMEOUT, () -> !cli("watch", "alerts").isEmpty());
     List<JsonNode> previousAlerts;
     List<JsonNode> now = List.of();
     do {

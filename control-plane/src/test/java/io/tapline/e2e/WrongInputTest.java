@@ -217,7 +217,7 @@ class WrongInputTest {
         .doesNotContain(STACK_TRACE);
     Cli.Result run = Cli.run("run", QUERY, "--pcap", file.toString(), "--json");
     assertThat(run.stderr()).contains("half.pcap").doesNotContain(STACK_TRACE);
-    assertThat(run.exitCode()).as("as parse ends").isEqualTo(parsed.exitCode());
+    assertThat(run.exitCode()).as("same exit code as parse").isEqualTo(parsed.exitCode());
   }
 
   @Test
