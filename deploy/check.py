@@ -143,8 +143,8 @@ def state(front, query):
 
 
 def check_doors(front):
-    require(front.call("GET", "/api/v1/queries", token="")[0] == 401, "a caller without a token is answered")
-    require(not front.answers_plain(), "a caller without TLS is answered")
+    require(front.call("GET", "/api/v1/queries", token="")[0] == 401, "a request without a token was not refused")
+    require(not front.answers_plain(), "a request without TLS was answered")
 
 
 def check_plain(front):
@@ -166,7 +166,7 @@ def check_flink():
     for port in FLINK_INTERNAL:
         request_text = compose("exec", "-T", "front", "bash", "-c", SHAKE.format(port, port.split(":")[0]))
         require("CN = flink-internal" in request_text, f"{port} does not present Flink's certificate: {request_text}")
-        require("alert bad certificate" in request_text or "alert certificate required" in request_text, f"{port} accepts a client without one: {request_text}")
+        require("alert bad certificate" in request_text or "alert certificate required" in request_text, f"{port} accepts a client without a certificate: {request_text}")
 
 
 def check_team(front, query):
@@ -174,10 +174,10 @@ def check_team(front, query):
     text = "PARSE http_get FROM * TO {}:80 LIMIT 10s SAMPLE * PROCESS (top-k)"
     for host, wanted in {"10.0.0.11": 200, "10.0.0.21": 400, "*": 400}.items():
         status, _ = front.call("POST", "/api/v1/explain", {"query": text.format(host)}, token=front.web)
-        require(status == wanted, f"a team explains a query of {host}: {status}")
+        require(status == wanted, f"explaining a query over {host} as the web team: status {status}, not {wanted}")
     for path in ("/api/v1/nodes", "/metrics"):
-        require(front.call("GET", path, token=front.web)[0] == 403, f"a team reads {path}")
-    require(front.call("GET", f"/api/v1/queries/{query}", token=front.web)[0] == 404, "a team sees the operator's query")
+        require(front.call("GET", path, token=front.web)[0] == 403, f"the web team can read {path}")
+    require(front.call("GET", f"/api/v1/queries/{query}", token=front.web)[0] == 404, "the web team can see the operator's query")
 
 
 def check_new_token(front):
@@ -185,7 +185,7 @@ def check_new_token(front):
     done = subprocess.run([CLUSTER, "token", "--tenant", "late", "--role", "viewer", "--subnet", "10.0.0.21/32"], capture_output=True, text=True, timeout=TIMEOUT_S)
     require(done.returncode == 0, f"no token: {done.stderr}")
     secret = done.stdout.split()[-1]
-    require(front.call("GET", "/api/v1/queries", token=secret + "x")[0] == 401, "a caller with a guessed token is answered")
+    require(front.call("GET", "/api/v1/queries", token=secret + "x")[0] == 401, "a request with a wrong token was not refused")
     status, _ = front.call("GET", "/api/v1/queries", token=secret)
     require(status == 200, f"a new token is not accepted: {status}")
 
@@ -233,7 +233,7 @@ def check_query(front):
     require(counted(front, query, wanted) == wanted, "the counts changed at the end")
     compose("restart", "redis")
     await_condition("Redis has the same results as before its restart", lambda: results_after_restart(front, query, wanted) == wanted)
-    await_condition("its mirror rules disappear", lambda: not mirror_rules())
+    await_condition("the query's mirror rules disappear", lambda: not mirror_rules())
     return sum(wanted.values()), seconds
 
 
@@ -273,7 +273,7 @@ def access(*words):
 def check_drilldown(front):
     status, report = front.call("POST", "/api/v1/drilldown", {"filter": "dst_port == 80", "limit": 10})
     require(status == 200 and len(report["rows"]) == 10, f"no headers: {status} {report}")
-    require("web-1" in report["nodes"], f"not from web-1: {report['nodes']}")
+    require("web-1" in report["nodes"], f"no headers from web-1, only from {report['nodes']}")
 
 
 def main():

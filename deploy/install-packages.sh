@@ -17,7 +17,7 @@ if [ -f "${1:-}" ]; then
 fi
 last=${1:-}
 if [ -n "$last" ] && ! grep -qxF "[$last]" "$list"; then
-  echo "error: install-packages.sh: there is neither a file nor, in $list, a group $last" >&2
+  echo "error: install-packages.sh: '$last' is neither a file nor a group in $list" >&2
   exit 2
 fi
 mapfile -t wanted < <(awk -v last="$last" '

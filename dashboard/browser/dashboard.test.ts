@@ -176,7 +176,7 @@ describe.skipIf(reason !== "")("dashboard", () => {
       expect(partial.indexOf(false), "windows before the first complete one").toBeGreaterThan(0);
       expect(partial.slice(partial.indexOf(false)), "none after it").not.toContain(true);
       await until("the chart names them", async () => /, \d+ of them partial$/.test((await card.locator(".chart").getAttribute("aria-label")) ?? ""));
-      expect(await card.locator(".legend").textContent()).toContain("not watched completely");
+      expect(await card.locator(".legend").textContent()).toContain("not captured completely");
       expect(await violations(look.page)).toEqual([]);
       await look.page.screenshot({ path: join(SCREENSHOTS, "partial.png"), animations: "disabled" });
       expect(look.errors).toEqual([]);

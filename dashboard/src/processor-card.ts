@@ -97,7 +97,7 @@ export class ProcessorCard {
     this.element.dataset.end = String(snapshot.endNs);
     const span = `${clock(snapshot.startNs, true)} – ${clock(snapshot.endNs, true)} UTC, ${duration(snapshot.endNs - snapshot.startNs)}`;
     const unwatched = snapshot.partial && this.plan.window?.size !== undefined;
-    const partly = unwatched ? " · not watched completely" : snapshot.partial ? " · so far" : "";
+    const partly = unwatched ? " · not captured completely" : snapshot.partial ? " · so far" : "";
     setText(this.when, `${span} · ${counted(snapshot.windows, "window")}${partly}`);
     fill(this.complete, completenessLine(snapshot.completeness, unwatched));
     this.search.hidden = snapshot.rows <= 15 && this.view.filter === "";
@@ -181,7 +181,7 @@ export class ProcessorCard {
       dot.style.background = `var(${LINE_COLOURS[index % LINE_COLOURS.length]})`;
       return h("li", {}, dot, name);
     });
-    if (partial > 0) items.push(h("li", {}, h("i", { class: "hollow", "aria-hidden": "true" }), "not watched completely"));
+    if (partial > 0) items.push(h("li", {}, h("i", { class: "hollow", "aria-hidden": "true" }), "not captured completely"));
     fill(this.legend, ...items);
   }
 

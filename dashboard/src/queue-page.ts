@@ -125,7 +125,7 @@ export class QueuePage implements Page {
       source.depth === null && h("p", { class: "message fair" }, "This query does not report the depth of the queue, so the columns contain only its flows."),
       queueChart(contents, selected, choose),
       queueLegend(contents, source.depth !== null),
-      h("p", { class: "quiet" }, "A column is one interval. Its height is the maximum in the queue when a packet arrived; its segments show the maximum of each flow, scaled down if they add up to more than the height. A gap is unknown: no packet left or arrived, or the queue was not measured. Click a flow to see its packets."),
+      h("p", { class: "quiet" }, "A column is one interval. Its height is the maximum in the queue when a packet arrived; its segments show the maximum of each flow, scaled down if they add up to more than the height. A gap means that the contents are unknown: no packet left or arrived, or the queue was not measured. Click a flow to see its packets."),
       this.interval(columns, selected, redraw),
       this.flowTable(selected),
     );

@@ -70,7 +70,7 @@ def compare(name, container, service, version):
     require(mib(limit) == mib(service["mem_limit"]), f"{name}: {limit}, not {service['mem_limit']}")
     processors = re.sub(r"\$\{CPUS:-(\d+)\}", r"\1", str(service["cpus"]))
     require(str(container["resources"]["limits"].get("cpu")) == processors, f"{name}: {container['resources']['limits']}, not {processors} processors")
-    require(container["securityContext"].get("readOnlyRootFilesystem") is True, f"{name}: may write to a forbidden place")
+    require(container["securityContext"].get("readOnlyRootFilesystem") is True, f"{name}: its root file system is writable")
     rights = container["securityContext"]["capabilities"]
     require(rights["drop"] == ["ALL"] and rights.get("add", []) == service.get("cap_add", []), f"{name}: capabilities {rights}")
     require(container["securityContext"]["allowPrivilegeEscalation"] is False, f"{name}: may gain privileges")

@@ -115,7 +115,7 @@ def check_certificates(rows):
             known = {file.name.removesuffix(".ca.pem") for file in (folder / home).glob("*.ca.pem")}
             require(callers <= known, f"{home} has no authority of {callers - known}")
             for other_role in known:
-                require(subjects(folder / home / f"{other_role}.ca.pem") == {other_role}, f"{home}: {other_role}.ca.pem is another's")
+                require(subjects(folder / home / f"{other_role}.ca.pem") == {other_role}, f"{home}: {other_role}.ca.pem contains another role's authority")
             own = folder / home / "own.pem"
             if own.exists():
                 for other_role in {role for role in ("control", "monitor", "switch", "kafka") if role != entry.split("/")[0]}:

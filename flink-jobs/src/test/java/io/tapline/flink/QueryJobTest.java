@@ -116,7 +116,7 @@ class QueryJobTest {
     JobID id = jobs.submit(plan, options);
     try (Jedis jedis = jobs.redis.client()) {
       Deadline.await(
-          "a window without it",
+          "a window without the silent monitor",
           () -> {
             jobs.send(plan, 0, List.of(talks.batch(3_000_000_000L, List.of()).toByteArray()));
             return jedis.xlen("tapline:query:q-silent:windows") == 1;

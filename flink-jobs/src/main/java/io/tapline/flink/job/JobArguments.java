@@ -31,8 +31,8 @@ record JobArguments(Plan plan, Endpoints endpoints, JobOptions options) {
       usage: --plan PLAN --brokers HOST:PORT[,HOST:PORT] --redis HOST:PORT|unix:/PATH [options]
         --plan PLAN                 the plan as JSON, as @FILE or in base64
         --parallelism N             subtasks of source and panes (1)
-        --checkpoint-interval MS    0 for none (1000)
-        --checkpoint-dir URI        file:///... (the job manager's memory)
+        --checkpoint-interval MS    time between checkpoints; 0 for none (1000)
+        --checkpoint-dir URI        where to store checkpoints: file:///... (the job manager's memory)
         --restart-attempts N        consecutive restarts before the job gives up (10)
         --max-groups N              groups kept per processor (1048576)
         --max-flows N               open connections kept per processor and partition (262144)
