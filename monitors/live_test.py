@@ -431,7 +431,7 @@ class LiveTest(unittest.TestCase):
         self.assertEqual(ended["tuples_in"], 2, "an event of each of the first two triggers")
         self.assertEqual(ended["dropped"]["tuples"], {})
 
-    def test_packets_without_a_query_are_counted(self):
+    def test_packets_during_a_restart_are_counted(self):
         """A plug-in crashes, and packets arrive before the monitor captures again."""
         plugin = os.path.join(os.environ.get("TAPLINE_PLUGINS", "build/tests/plugins"), "marker.so")
         with self.monitor("--parser", "marker,tcp_flow_key", "--output", "null", "--plugin", plugin) as monitor:

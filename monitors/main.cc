@@ -81,7 +81,8 @@ bool supervised(const MonitorConfig& config) {
 
 int supervise(const CommandLine& line, Reporter* reporter) {
   if (line.config.lanes > kMaxSupervisedLanes) {
-    Status status = Status::usage("at most 32 lanes can be supervised; use --supervise never without plug-ins");
+    Status status = Status::usage(
+        "at most 32 lanes can be supervised; use fewer lanes or, if there are no plug-ins, --supervise never");
     reporter->error(status);
     return status.exit_code();
   }

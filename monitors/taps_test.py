@@ -217,7 +217,7 @@ class TapsTest(unittest.TestCase):
         path = self.write("a.pcap", pcap([(1000, tcp_frame(1))]))
         code, _, err = run("--parser", "link_load", "--tap", f"sw1={path}", "--workers", "link_load=2", "--output", "null")
         self.assertNotEqual(code, 0)
-        self.assertIn("parser 'link_load' must see all packets in one thread, but would have 2", err)
+        self.assertIn("parser 'link_load' must see all packets in one thread, but would run in 2", err)
 
     def test_parsers_of_queues_measure_both_sides(self):
         """152 packets arrived, and the queue dropped 18. Other parsers must count each packet once."""
@@ -293,7 +293,7 @@ class TapsTest(unittest.TestCase):
                 "queues": [{"switch_name": "sw1", "port": "2"}]}
         code, _, errors = run("--plan", self.write("plan.json", json.dumps(plan).encode()), *taps, "--output", "json")
         self.assertEqual(code, 2)
-        self.assertIn("AT sw1:2: this monitor has no tap of departures at sw1:2; add --tap sw1:2:departures=SOURCE", errors)
+        self.assertIn("AT sw1:2: this monitor has no departures tap at sw1:2; add --tap sw1:2:departures=SOURCE", errors)
 
     def test_a_queue_has_two_sides(self):
         side = f"sw1:2:arrivals={QUEUE}/queue-arrivals.pcap.zst"

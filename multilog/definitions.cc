@@ -140,7 +140,7 @@ Status MultiLogImpl::remove_filter(const std::string& name) {
 Status MultiLogImpl::add_aggregate_locked(const AggregateSpec& spec) {
   if (find_aggregate(spec.name) != nullptr || options_.schema.find(spec.name) != nullptr)
     return {Code::kExists, "there is already an aggregate or field " + spec.name};
-  if (spec.bucket_ns == 0) return {Code::kInvalid, "a bucket must have at least 1 ns"};
+  if (spec.bucket_ns == 0) return {Code::kInvalid, "bucket_ns must be at least 1"};
   if (spec.buckets < 2 || spec.buckets > (1u << 20))
     return {Code::kInvalid, "the number of buckets must be 2 to 1048576"};
   auto function = make_function(spec.function, options_.schema, options_.user_functions);
@@ -192,7 +192,7 @@ Status MultiLogImpl::remove_aggregate(const std::string& name) {
   const std::lock_guard lock(control_);
   const auto aggregate = find_aggregate(name);
   if (aggregate == nullptr) return {Code::kNotFound, "no aggregate " + name};
-  if (is_referenced(*aggregate)) return {Code::kInUse, "a filter compares with aggregate " + name};
+  if (is_referenced(*aggregate)) return {Code::kInUse, "a filter refers to aggregate " + name};
   if (triggers_->uses(name)) return {Code::kInUse, "a trigger watches aggregate " + name};
   aggregate_bytes_ -= std::min(aggregate_bytes_, 8 * (aggregate->function->words() + 3) *
                                                      (aggregate->slots + size_t{1}) * aggregate->owned.size());

@@ -184,7 +184,7 @@ TEST(Snapshots, AnExpiredFreezeWasNotKept) {
   const FreezeToken expired = *log->freeze(1);
   append(3);
   const int64_t deadline_ns = monotonic_ns() + 10'000'000'000;
-  while (visible() < 3) ASSERT_LT(monotonic_ns(), deadline_ns) << "it blocks readers forever";
+  while (visible() < 3) ASSERT_LT(monotonic_ns(), deadline_ns) << "an expired freeze still blocks readers";
   EXPECT_FALSE(*log->unfreeze(expired.id));
 
   const FreezeToken replaced = *log->freeze(1);

@@ -27,7 +27,7 @@ ConfigTable table_of(AgentConfig* config) {
   table.add_text(&config->control_plane_ca, "control_plane_ca", "FILE",
                  "CA certificates (PEM) that must have signed the control planes' certificates; enables TLS");
   table.add_text(&config->control_plane_certificate, "control_plane_certificate", "FILE",
-                 "present this certificate, which names this host, and its chain to control planes, as PEM");
+                 "certificate that names this host, with its chain (PEM), to present to control planes");
   table.add_text(&config->control_plane_key, "control_plane_key", "FILE", "the certificate's private key, as PEM");
   table.add_text(&config->token_file, "token_file", "FILE",
                  "file whose first line is the token that control planes require");
@@ -52,7 +52,7 @@ ConfigTable table_of(AgentConfig* config) {
   table.add_text(&config->broker_ca, "broker_ca", "FILE",
                  "CA certificates (PEM) that must have signed the brokers' certificates; enables TLS for the monitor");
   table.add_text(&config->broker_certificate, "broker_certificate", "FILE",
-                 "the monitor presents this certificate and its chain to brokers, as PEM");
+                 "certificate with its chain (PEM) that the monitor presents to brokers");
   table.add_text(&config->broker_key, "broker_key", "FILE", "the certificate's private key, as PEM");
   table.add_list(&config->clear, "clear", "SERVICE",
                  "services whose connections beyond loopback may be unencrypted, in a trusted network "

@@ -72,8 +72,7 @@ TEST(AgentConfigTest, AnIdentityIsACertificateAndItsKeyOverTls) {
   config = config_with({"127.0.0.1:8481"});
   config.control_plane_certificate = "h1.pem";
   config.control_plane_key = "h1.key";
-  EXPECT_NE(validate(config).message().find("--control-plane-ca"), std::string::npos)
-      << "the token must not be sent unencrypted";
+  EXPECT_NE(validate(config).message().find("--control-plane-ca"), std::string::npos) << "a certificate requires TLS";
 }
 
 TEST(AgentConfigTest, BrokersBeyondLoopbackRequireTlsOrClear) {

@@ -39,7 +39,7 @@ Status read_parsers(const std::string& monitor, std::vector<std::string>* names)
     text.append(buffer, got);
   }
   if (output == nullptr || pclose(output) != 0)
-    return Status::resources("--monitor " + monitor + ": can't be run; do it and tapline-monitor exist?");
+    return Status::resources("--monitor " + monitor + ": can't be run; does the file exist, and is it executable?");
   const nlohmann::json list = nlohmann::json::parse(text, nullptr, false);
   for (const nlohmann::json& parser : list.is_object() && list.contains("parsers") ? list["parsers"] : list) {
     if (parser.is_object() && parser.contains("name")) names->push_back(parser["name"]);

@@ -55,7 +55,7 @@ ConfigTable table_of(MonitorConfig* config) {
   table.add_text(&config->broker_ca, "broker_ca", "FILE",
                  "CA certificates (PEM) that must have signed the brokers' certificates; enables TLS");
   table.add_text(&config->broker_certificate, "broker_certificate", "FILE",
-                 "present this certificate and its chain to brokers, as PEM");
+                 "certificate with its chain (PEM) to present to brokers");
   table.add_text(&config->broker_key, "broker_key", "FILE", "the certificate's private key, as PEM");
   table.add_text(&config->broker_login_file, "broker_login_file", "FILE",
                  "log in to brokers (PLAIN) with USER:PASSWORD, the file's only line");
@@ -70,7 +70,7 @@ ConfigTable table_of(MonitorConfig* config) {
   table.add_number(&config->flush_ms, 1, 60000, "flush_ms",
                    "max time that a tuple waits for its batch to fill, in milliseconds");
   table.add_number(&config->heartbeat_ms, 1, 60000, "heartbeat_ms",
-                   "interval at which an idle query's time is reported, in milliseconds");
+                   "interval between watermarks while a query has no tuples, in milliseconds");
   table.add_choice(&config->status, {"text", "json"}, "status", "text|json",
                    "messages on standard error for people or for programs");
   add_metrics_keys(&table, &config->metrics, "address at which to serve Prometheus metrics, under /metrics");

@@ -260,7 +260,7 @@ TEST(ConfigTest, MetricsBeyondLoopbackRequireTlsAndATokenOrClear) {
   EXPECT_EQ(validate_metrics({"127.0.0.1:7402", "", "", "t"}, {}).exit_code(), 2) << "an unencrypted token";
   EXPECT_EQ(validate_metrics({"127.0.0.1:7402", "c", "", ""}, {}).exit_code(), 2);
   EXPECT_EQ(validate_metrics({"127.0.0.1:7402", "", "k", ""}, {}).exit_code(), 2);
-  EXPECT_EQ(validate_metrics({"", "c", "k", ""}, {}).exit_code(), 2) << "for nothing";
+  EXPECT_EQ(validate_metrics({"", "c", "k", ""}, {}).exit_code(), 2) << "a certificate without an address";
 }
 
 }  // namespace

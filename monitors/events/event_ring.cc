@@ -69,7 +69,8 @@ Value load(const StoredValue& stored_value, const char* text) {
 
 EventRing::EventRing(size_t bytes, EventBell* bell)
     : bytes_(bytes), memory_(std::make_unique<uint8_t[]>(bytes)), bell_(bell) {
-  if (!std::has_single_bit(bytes) || bytes < 8 * sizeof(Record)) throw std::invalid_argument("size of an event ring");
+  if (!std::has_single_bit(bytes) || bytes < 8 * sizeof(Record))
+    throw std::invalid_argument("an event ring's size must be a power of two and at least 8 records");
 }
 
 // Returns room for one record, or null if there is none or the record is too long.

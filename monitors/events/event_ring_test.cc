@@ -89,7 +89,7 @@ TEST(EventRing, TwoThreads) {
       pollfd input = {bell.fd(), POLLIN, 0};
       bell.arm();
       if (!ring.front(&event) && got + ring.lost(0) < kEvents) {
-        ASSERT_EQ(poll(&input, 1, 10'000), 1) << "a ring of the bell was lost";
+        ASSERT_EQ(poll(&input, 1, 10'000), 1) << "a wake-up was lost";
       }
       bell.disarm();
       continue;

@@ -130,7 +130,7 @@ class LaneTest : public testing::Test {
       EXPECT_TRUE(tap.balanced());
       received += tap.received;
     }
-    EXPECT_LE(received, lane_accounting_.received) << "and packets that a switch reports as lost";
+    EXPECT_LE(received, lane_accounting_.received) << "the lane also counts packets that a switch reports as lost";
     for (const Accounting& account : accounts_) EXPECT_TRUE(account.balanced());
     return status;
   }

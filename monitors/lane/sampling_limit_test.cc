@@ -73,7 +73,7 @@ TEST_F(SamplingLimitTest, StaysBetweenEmptyAndFull) {
 }
 
 // The output sustains a tenth of the load at rate 1, and has room for two seconds of that load.
-TEST_F(SamplingLimitTest, SettlesBelowTheSustainableRate) {
+TEST_F(SamplingLimitTest, RefusesNothingOnceSettled) {
   double queued = 0;
   int refused_late = 0, steps_late = 0;
   std::vector<double> rates;

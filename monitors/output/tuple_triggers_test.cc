@@ -183,7 +183,7 @@ TEST_F(TupleTriggersTest, TuplesTakeBoundedMemory) {
   EXPECT_GT(kept_bytes(), KeptTuples::kMaxBytes - 20'000);
   for (int number = 0; number < 2000; ++number) add(1010, port(number), 1.0);
   advance(1020);
-  EXPECT_EQ(recorder_.seen.size(), 2000u) << "events without a tuple are events";
+  EXPECT_EQ(recorder_.seen.size(), 2000u) << "events are reported even without a tuple";
   const auto with_tuple = std::count_if(recorder_.seen.begin(), recorder_.seen.end(),
                                         [](const SeenEvent& event) { return share_of(event) == 1.0; });
   EXPECT_GT(with_tuple, 700);
@@ -198,7 +198,7 @@ TEST_F(TupleTriggersTest, TuplesTakeBoundedMemory) {
   for (const int64_t ms : {1100, 1110}) add(ms, std::string(20'000, 'x'), 1.0);
   advance(1120);
   ASSERT_EQ(recorder_.seen.size(), 1u);
-  EXPECT_EQ(recorder_.seen[0].tuple, "") << "it is longer than a string may be";
+  EXPECT_EQ(recorder_.seen[0].tuple, "") << "it is longer than KeptTuples::kMaxText";
   EXPECT_EQ(recorder_.seen[0].omission, TupleOmission::kTooLong);
 }
 
@@ -286,7 +286,7 @@ TEST_F(TupleTriggersTest, TuplesOfGroupsWithoutRoomAreCounted) {
   EXPECT_EQ(recorder_.uncounted, 2u);
   advance(1030);
   for (const std::string port : {"c", "d"}) add(1030, port, 0.1);
-  EXPECT_EQ(recorder_.uncounted, 2u) << "silent groups leave their room to others";
+  EXPECT_EQ(recorder_.uncounted, 2u) << "groups without tuples make room for others";
 }
 
 // Returns the aggregate of a window's tuples. REQUIRES: `values` is not empty.

@@ -87,7 +87,7 @@ Status MonitorTaps::sides_of(const QueueName& queue, QueueSides* sides) {
   *sides = sides_among(queue, configured());
   if (sides->arrivals != 0 && sides->departures != 0) return {};
   const std::string missing =
-      sides->arrivals == 0 ? (sides->departures == 0 ? "tap" : "tap of arrivals") : "tap of departures";
+      sides->arrivals == 0 ? (sides->departures == 0 ? "tap" : "arrivals tap") : "departures tap";
   return Status::usage("AT " + queue.text() + ": this monitor has no " + missing + " at " + queue.text() +
                        "; add --tap " + queue.text() + ":" + (sides->arrivals == 0 ? "arrivals" : "departures") +
                        "=SOURCE; given: " + list_of(configured()));

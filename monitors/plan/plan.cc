@@ -68,7 +68,7 @@ Status read_filter(const v1::TupleFilter& filter, QuerySpec* spec) {
     if (!runs(*spec, name))
       return Status::invalid("the plan has a filter for parser '" + name + "', which the query does not run");
     auto condition = TupleCondition::make(filter.condition(), make_parser(name)->schema());
-    if (!condition.ok()) return Status::invalid("a filter of '" + name + "': " + condition.status().sentence());
+    if (!condition.ok()) return Status::invalid("filter for parser '" + name + "': " + condition.status().sentence());
     spec->filters.push_back({name, std::move(*condition)});
   }
   return {};

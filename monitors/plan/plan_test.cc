@@ -58,7 +58,7 @@ TEST(PlanTest, FiltersAreCompiledForTheirParsers) {
   ASSERT_EQ(spec.filters.size(), 1u);
   EXPECT_EQ(spec.filters[0].parser, "http_get");
   EXPECT_EQ(parse(plan_with(filter_of("http_get", "state")), &spec).message(),
-            "a filter of 'http_get': unknown field 'state'");
+            "filter for parser 'http_get': unknown field 'state'");
   EXPECT_EQ(parse(plan_with(filter_of("memcached_get", "status")), &spec).message(),
             "the plan has a filter for parser 'memcached_get', which the query does not run");
 }
@@ -402,9 +402,9 @@ TEST(PlanTest, AQueueWithoutATapIsRejected) {
     return MonitorTaps({arrivals, departures}).bind(&spec).message();
   };
   EXPECT_EQ(message("2"),
-            "AT sw1:2: this monitor has no tap of departures at sw1:2; add --tap sw1:2:departures=SOURCE; given:"
+            "AT sw1:2: this monitor has no departures tap at sw1:2; add --tap sw1:2:departures=SOURCE; given:"
             " sw1:2:arrivals, sw1:3:departures");
-  EXPECT_NE(message("3").find("no tap of arrivals at sw1:3"), std::string::npos);
+  EXPECT_NE(message("3").find("no arrivals tap at sw1:3"), std::string::npos);
   EXPECT_NE(message("4").find("no tap at sw1:4"), std::string::npos);
 }
 

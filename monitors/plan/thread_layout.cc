@@ -53,7 +53,7 @@ Status ThreadLayout::check(std::span<const std::string> parsers) const {
       if (contains(group.parsers, name)) threads = group.threads;
     }
     if (threads == 1) continue;
-    return Status::invalid("parser '" + name + "' must see all packets in one thread, but would have " +
+    return Status::invalid("parser '" + name + "' must see all packets in one thread, but would run in " +
                            std::to_string(threads) + "; use a monitor with one lane for each mirror port");
   }
   return {};

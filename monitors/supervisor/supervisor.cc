@@ -184,7 +184,9 @@ void Supervisor::blame(const WorkerExit& death) {
   PluginPage& plugin = page_->plugins[death.plugin - 1];
   ++plugin.strikes;
   plugin.left_out = plugin.strikes >= kStrikes;
-  const char* left_out = "; after this second failure the plug-in is disabled, which queries count as plugin_left_out";
+  const char* left_out =
+      "; this was its second failure, so the plug-in is disabled; queries count the flows that it would have seen as "
+      "plugin_left_out";
   reporter_->warning("plug-in " + options_.plugins[death.plugin - 1] + " " + describe(death) + counted +
                      (plugin.left_out ? left_out : ""));
 }

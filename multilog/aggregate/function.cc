@@ -272,7 +272,7 @@ Made make_of_column(const std::string& name, const FunctionSpec& spec, const Sch
   const std::string type(name_of(column.type));
   if (name == "COUNT") return {std::make_shared<CountField>(schema, column)};
   if (name == "DISTINCT") return {std::make_shared<Distinct>(schema, column)};
-  if (!column.is_number()) return Status(Code::kInvalid, "no " + name + " of a field of type " + type);
+  if (!column.is_number()) return Status(Code::kInvalid, name + " can't be computed for a field of type " + type);
   if (name == "SUM") return {std::make_shared<Sum>(schema, column)};
   if (name == "AVG") return {std::make_shared<Average>(schema, column)};
   if (name == "MIN") return {std::make_shared<Extreme>(schema, column, true)};

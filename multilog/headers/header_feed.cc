@@ -27,7 +27,7 @@ std::string ring_path(const std::string& directory, uint32_t ring) {
 
 Result<FeedSettings> read_settings(const std::string& directory) {
   std::ifstream file(directory + "/settings");
-  if (!file) return Status(Code::kNotFound, directory + "/settings does not exist: no node has opened it");
+  if (!file) return Status(Code::kNotFound, directory + "/settings does not exist: no node has opened this directory");
   std::stringstream text;
   text << file.rdbuf();
   return FeedSettings::from_text(text.str());
@@ -47,7 +47,8 @@ Result<std::shared_ptr<FeedCounters>> map_counters(const std::string& path, bool
   auto counters = std::shared_ptr<FeedCounters>(static_cast<FeedCounters*>(memory),
                                                 [](FeedCounters* mapped) { munmap(mapped, sizeof(FeedCounters)); });
   if (create) counters->magic.store(kFeedMagic);
-  if (counters->magic.load() != kFeedMagic) return Status(Code::kInvalid, path + " has no counters");
+  if (counters->magic.load() != kFeedMagic)
+    return Status(Code::kInvalid, path + " is not a counters file of a header feed");
   return counters;
 }
 
@@ -85,7 +86,7 @@ Result<FeedSettings> FeedSettings::from_text(const std::string& text) {
                         words[3] == "tap_names" && words[4] == "rings" && words[5] == "sample" && words[6] == "filter";
   const double rate = settings.capture.sampling_rate;
   if (!is_known || settings.rings < 1 || settings.rings > kMaxRings || !(rate > 0 && rate <= 1))
-    return Status(Code::kInvalid, "not the settings of a header feed");
+    return Status(Code::kInvalid, "invalid settings of a header feed");
   std::getline(in >> std::ws, settings.capture.filter, '\0');
   while (!settings.capture.filter.empty() && settings.capture.filter.back() == '\n') settings.capture.filter.pop_back();
   return settings;

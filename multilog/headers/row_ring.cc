@@ -51,7 +51,7 @@ Status check(const RowRing::Shape& shape) {
   if (shape.row_bytes == 0 || shape.batch_rows == 0 || !std::has_single_bit(shape.batches) ||
       batch_bytes(shape) * shape.batches > kMaxBytes) {
     return {Code::kInvalid,
-            "a row ring needs at least one row per batch, a power of two as its number of batches, and at most 4 GiB"};
+            "a row ring must have at least one row per batch, a power of two batches, and a size of at most 4 GiB"};
   }
   return {};
 }

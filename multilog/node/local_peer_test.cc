@@ -58,7 +58,7 @@ TEST_F(LocalPeerTest, FindsThisUserUntilTheSocketIsClosed) {
 }
 
 TEST_F(LocalPeerTest, FindsAnotherUser) {
-  if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  if (geteuid() != 0) GTEST_SKIP() << "requires root, to connect as another user";
   for (const uid_t user : {uid_t{0}, kNobody}) {
     const pid_t child = fork();
     if (child == 0) {

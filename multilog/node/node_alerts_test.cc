@@ -82,7 +82,7 @@ TEST_F(NodeAlertsTest, KeepsAlertsForClientsThatAttachLater) {
   capture();
   const uint64_t incarnation = describe().incarnation();
   std::vector<v1::NodeAlert> first = alerts(attach_after(0, 99));
-  ASSERT_GT(first.size(), 1u) << "an alert of another incarnation: all are sent";
+  ASSERT_GT(first.size(), 1u) << "the number is from another incarnation, so all alerts are sent";
   for (size_t i = 0; i < first.size(); ++i) {
     EXPECT_EQ(first[i].number(), i + 1);
     EXPECT_EQ(first[i].trigger_number(), i + 1);

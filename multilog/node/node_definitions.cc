@@ -38,7 +38,7 @@ Status NodeService::define_in(const v1::Definition& definition) {
     case v1::Definition::KIND_NOT_SET:
       break;
   }
-  return {Code::kInvalid, "nothing to define: a filter, an aggregate, a trigger or an index"};
+  return {Code::kInvalid, "nothing to define: give a filter, an aggregate, a trigger or an index"};
 }
 
 grpc::Status NodeService::define(const v1::Definition& definition, v1::DefineReply*) {

@@ -46,7 +46,8 @@ TEST_F(NodeServiceTest, ALimitGivesTheEarliestRows) {
     return row_times;
   };
   auto all = times(request_for("protocol == TCP"));
-  EXPECT_FALSE(std::is_sorted(all.begin(), all.end())) << "otherwise the test shows nothing";
+  EXPECT_FALSE(std::is_sorted(all.begin(), all.end()))
+      << "the unlimited query returned rows in order, so the test proves nothing";
   std::sort(all.begin(), all.end());
   auto limited = request_for("protocol == TCP");
   for (const uint64_t limit : {1u, 300u, 700u}) {
@@ -139,7 +140,8 @@ TEST_F(NodeServiceTest, AScopeIsAppliedAtTheNode) {
 TEST_F(NodeServiceTest, AScopedFilterNamesNoAggregates) {
   ASSERT_EQ(define(stored_sum("theirs")).error_message(), "");
   capture();
-  ASSERT_GT(count_rows(request_for("bytes < theirs.SUM")), 0u) << "otherwise the test shows nothing";
+  ASSERT_GT(count_rows(request_for("bytes < theirs.SUM")), 0u)
+      << "the filter selects no rows, so the test proves nothing";
   v1::QueryRequest request;
   *request.mutable_scope() = tree_of(*node_, "dst_port == 7000");
   for (const char* name : {"theirs", "theirs.SUM", "SUM", "nobodys.SUM"}) {

@@ -140,7 +140,7 @@ class ProcessTest(NodeTestCase):
         self.addCleanup(process.kill)
         warning = json.loads(process.stderr.readline())
         self.assertEqual(warning["event"], "warning")
-        self.assertIn("metrics beyond loopback unencrypted", warning["message"])
+        self.assertIn("metrics may be unencrypted beyond loopback", warning["message"])
         self.assertEqual(json.loads(process.stderr.readline())["event"], "ready")
         self.await_rows(port)
 

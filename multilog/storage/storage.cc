@@ -72,8 +72,7 @@ Status Storage::open() {
     return write_all(files_, options_.directory, "schema", bytes_of(text));
   }
   if (text_of((*present)->data()) != text)
-    return {Code::kInvalid,
-            options_.directory + " contains records of another schema:\n" + text_of((*present)->data())};
+    return {Code::kInvalid, options_.directory + " contains rows with another schema:\n" + text_of((*present)->data())};
   return {};
 }
 

@@ -37,7 +37,7 @@ Status check_clear(const std::vector<std::string>& clear, const std::string& ser
 }
 
 std::string clear_warning(const std::string& service) {
-  return service + " beyond loopback unencrypted (--clear): anyone on that network can read and change the data";
+  return service + " may be unencrypted beyond loopback (--clear): anyone on that network can read and change the data";
 }
 
 Status check_services(const std::vector<std::string>& clear, const std::vector<std::string>& known) {

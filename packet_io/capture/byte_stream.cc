@@ -131,7 +131,7 @@ CaptureError open_error(const std::string& path, int error) {
       return {CaptureFault::kNotFound, 0, path + ": there is no such file; check the path"};
     case EACCES:
     case EPERM:
-      return {CaptureFault::kNoPermission, 0, path + ": no permission to read it; run as a user with the permission"};
+      return {CaptureFault::kNoPermission, 0, path + ": permission denied; run as a user who may read it"};
     default:
       return {CaptureFault::kReadFailed, 0, path + ": can't be opened: " + std::strerror(error)};
   }

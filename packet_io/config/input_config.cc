@@ -55,9 +55,9 @@ void add_tap_key(ConfigTable* table, std::vector<std::string>* tap) {
 }
 
 void add_hash_key(ConfigTable* table, std::string* file) {
-  table->add_text(
-      file, "hash_key_file", "FILE",
-      "the secret key of hashes, 32 hexadecimal digits, the same in the whole deployment; default: a well-known key");
+  table->add_text(file, "hash_key_file", "FILE",
+                  "file with the secret hash key, 32 hexadecimal digits, the same in the whole deployment; default: a "
+                  "well-known key");
 }
 
 std::vector<Tap> taps_of(const InputConfig& input) {
@@ -76,8 +76,8 @@ Status validate_input(const InputConfig& input) {
   if (inputs == 0) return Status::usage("no input: name one of --pcap, --interface, --tap, --vdev or --port");
   if (inputs > 1)
     return Status::usage(
-        "several inputs: use only one of capture files, interfaces, --vdev and --port; a --tap whose file does "
-        "not end in .pcap, .pcapng, .cap or .zst names its folder, too: ./NAME");
+        "several inputs: use only one of capture files, interfaces, --vdev and --port; a --tap file must end in "
+        ".pcap, .pcapng, .cap or .zst, or be given with its folder (./NAME); otherwise it is an interface");
   if (!files && input.speed != "max") return Status::usage("--speed " + input.speed + " applies only to capture files");
   return validate_taps(named_taps(input));
 }

@@ -29,9 +29,10 @@ Status validate_metrics(const MetricsConfig& config, const std::vector<std::stri
     return Status::usage("--metrics-certificate needs --metrics HOST:PORT, where they are served");
   if (config.certificate.empty()) return check_clear(clear, "metrics", "--metrics", config.address, kFiles);
   if (config.tokens.empty() && !is_loopback(config.address))
-    return Status::usage("--metrics " + config.address +
-                         ": other hosts can reach it; it requires --metrics-token-file FILE, too; without one serve on "
-                         "127.0.0.1");
+    return Status::usage(
+        "--metrics " + config.address +
+        ": other hosts can reach it, so it also requires --metrics-token-file FILE; without tokens, use "
+        "127.0.0.1");
   return {};
 }
 

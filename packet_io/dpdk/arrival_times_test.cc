@@ -43,7 +43,7 @@ TEST(ArrivalTimes, FollowsTheDriverAroundTheRing) {
     times.look(8);
     EXPECT_EQ(times.of(0, 60 + packet), packet * kSecond + 1);
     EXPECT_EQ(times.of(1, 70 + packet), packet * kSecond + 2);
-    EXPECT_EQ(times.of(2, 1), std::nullopt) << "there is invalid";
+    EXPECT_EQ(times.of(2, 1), std::nullopt) << "there is no third packet";
     times.took(2);
     ring.take(first);
     ring.take(second);

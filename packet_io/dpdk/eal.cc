@@ -124,7 +124,7 @@ Status start_eal(const EalOptions& options) {
   LogTail::get().install();
   bool hugepages = options.may_use_hugepages && hugepages_are_free(options.memory_mib);
   if (options.may_use_hugepages && !hugepages && options.warn) {
-    options.warn("no " + std::to_string(options.memory_mib) +
+    options.warn("fewer than " + std::to_string(options.memory_mib) +
                  " MiB of hugepages are free: using ordinary memory, which is slower; reserve some with "
                  "'echo " +
                  std::to_string(options.memory_mib / 2) +

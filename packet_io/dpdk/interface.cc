@@ -50,7 +50,7 @@ Status check_interface(const std::string& name, const std::function<void(const s
   }
   bool up = is_up(fd, name);
   close(fd);
-  if (!up && warn) warn("interface '" + name + "' is down: no packet will come before 'ip link set " + name + " up'");
+  if (!up && warn) warn("interface '" + name + "' is down: it receives no packets until 'ip link set " + name + " up'");
   return {};
 }
 

@@ -156,7 +156,7 @@ TEST_F(MetricsServerTest, WithACertificateOnlyTlsIsAccepted) {
   use_tls();
   ASSERT_TRUE(start().ok());
   const std::string response = get_unencrypted(get("/metrics", kToken));
-  EXPECT_LT(response.size(), 8u) << "at most an alert of TLS";
+  EXPECT_LT(response.size(), 8u) << "at most a TLS alert";
   EXPECT_EQ(response.find("HTTP"), std::string::npos) << response;
   EXPECT_EQ(get_over_tls(get("/metrics", kToken), TLS1_1_VERSION), "");
   EXPECT_EQ(get_over_tls(get("/metrics", kToken), TLS1_2_VERSION, "ECDHE-ECDSA-AES128-SHA256@SECLEVEL=0"), "");
@@ -224,7 +224,7 @@ TEST_F(MetricsServerTest, ManySilentClientsLoseTheirSlots) {
   talks.join();
   EXPECT_TRUE(cut);
   EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(15));
-  EXPECT_FALSE(shows7(exchange(&deaf, ""))) << "the part that it did not read in time";
+  EXPECT_FALSE(shows7(exchange(&deaf, ""))) << "cut off before all of it was read";
 }
 
 TEST_F(MetricsServerTest, ALongRequestIsRejected) {

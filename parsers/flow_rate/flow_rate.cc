@@ -312,7 +312,7 @@ const Schema& FlowRate::schema() const {
                  optional({"port", FieldType::kString, "",
                            "The port; absent if the tap shows all of the switch's ports, or the port is unknown"}),
                  optional({"input_port", FieldType::kString, "",
-                           "The port by which the flow enters the switch, by marks or routes; absent if unknown"}),
+                           "Port through which the flow enters the switch, from marks or routes; absent if unknown"}),
                  {"mirror_state", FieldType::kString, "", "complete, filling, steady or draining"}},
       .main_fields = {"dst_ip", "dst_port"},
       .value_field = "bits_per_second",

@@ -78,8 +78,8 @@ def compare_log(folder, monitor, faults):
         if len(ours[port]) != count:
             faults.append(f"port {port}: {len(ours[port]) - count} commands that the client did not send")
     if slower:
-        faults.append(f"{slower} answers took longer than the client saw")
-    print(f"{len(ops)} commands of the client's log, {gets} keys read, all others of {sum(map(len, ours.values()))} from memslap")
+        faults.append(f"{slower} responses took longer than the client measured")
+    print(f"{len(ops)} entries of the client's log with {gets} keys read; the rest of {sum(map(len, ours.values()))} tuples are memslap's")
 
 
 def requests_of(records):

@@ -130,7 +130,7 @@ def compare_times(records, tuples):
             theirs[command["src"], COMMANDS.get(command["command"]), round(float(record["time_since_request"]) * 1e6)] += 1
     ours = collections.Counter((f"{t['src_ip']}:{t['src_port']}", t["kind"], t["first_byte_ns"] // 1000) for t in tuples)
     tshark_only = theirs - ours
-    print(f"mysql_mix: {sum(theirs.values())} times measured by tshark, {sum(tshark_only.values())} different")
+    print(f"mysql_mix: {sum(theirs.values())} response times measured by tshark, {sum(tshark_only.values())} reported differently")
     for key in list(tshark_only)[:5]:
         print(f"    {key}")
     return sum(tshark_only.values()), sum(theirs.values())

@@ -25,7 +25,7 @@ const Schema& PacketsParser::schema() const {
                  {"retransmitted", FieldType::kBool, "", "The packet repeats TCP payload"},
                  {"out_of_order", FieldType::kBool, "", "The packet's payload fills a hole that is at most 3 ms old"},
                  {"retransmitted_bytes", FieldType::kU64, "bytes", "TCP payload that was sent before", true},
-                 {"missing_bytes", FieldType::kU64, "bytes", "TCP payload before the segment that was not captured",
+                 {"missing_bytes", FieldType::kU64, "bytes", "TCP payload missing immediately before the segment",
                   true},
                  optional({"rtt_ns", FieldType::kU64, "ns",
                            "Time from a TCP segment, as captured here, to the ACK that covers it"}),

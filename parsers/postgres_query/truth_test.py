@@ -56,7 +56,7 @@ def compare_with_log(monitor):
     for title, keys in (("logged only", theirs - ours), ("ours only", ours - theirs)):
         for key in keys:
             print(f"{title}: {key}")
-    print(f"mixed: {sum(theirs.values())} statements logged, {sum(ours.values())} reported, {faster} as faster than the server was")
+    print(f"mixed: {sum(theirs.values())} statements logged, {sum(ours.values())} reported, {faster} with a shorter time than the server's")
     return sum((theirs - ours).values()) + sum((ours - theirs).values()) + faster + (len(entries) == 0)
 
 

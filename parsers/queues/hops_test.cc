@@ -129,7 +129,7 @@ TEST(Hops, AreReleasedWhenTimePassesWhateverTheSwitchesClock) {
     add({kStart + ahead_ns, kStart + ahead_ns + 5, kStart + 20, 2}, 1, &sequencer);
     EXPECT_FALSE(sequencer.idle());
     sequencer.advance(kStart + kHold - 1);
-    EXPECT_EQ(passages.passed.size(), 1u) << "the other left 5 ns earlier";
+    EXPECT_EQ(passages.passed.size(), 1u) << "the second one left 5 ns earlier";
     sequencer.advance(kStart + kHold);
     EXPECT_EQ(passages.passed.size(), 2u);
     EXPECT_TRUE(sequencer.quiet());

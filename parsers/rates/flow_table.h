@@ -103,7 +103,7 @@ class FlowTable {
 
  private:
   static_assert(std::is_trivially_copyable<Entry>::value && std::is_trivially_destructible<Entry>::value,
-                "entries are forgotten without a destructor");
+                "entries must be trivial, since they are discarded without calling a destructor");
   static constexpr uint32_t kWays = 8;
   static constexpr uint8_t kIdleIntervals = 2;
 

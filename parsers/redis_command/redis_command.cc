@@ -44,8 +44,8 @@ const Schema& RedisCommand::schema() const {
           {optional({"command", FieldType::kString, "", "Command in upper case, with its subcommand: GET, CONFIG SET"}),
            optional({"key", FieldType::kString, "",
                      "First key or channel, at most 1,024 bytes; never a password or a script", false, TextKind::kKey}),
-           optional(
-               {"status", FieldType::kString, "", "ok, nil, error, queued (within MULTI), unanswered (CLIENT REPLY)"}),
+           optional({"status", FieldType::kString, "",
+                     "ok, nil, error, queued (within MULTI), unanswered (CLIENT REPLY OFF or SKIP)"}),
            optional(
                {"error", FieldType::kString, "", "Code of an error: ERR, WRONGTYPE, MOVED, ..., without its message"}),
            optional({"first_byte_ns", FieldType::kI64, "ns", "First byte of the command to first byte of the reply"}),

@@ -214,7 +214,7 @@ def main():
     faults += differences.unexplained(rows, differences.known(TABLE, 13))
     for fault in faults[:100]:
         print(fault)
-    print(f"{len(compared)} captures, {commands} commands, {words} of their words also tshark's; {len(rows)} differences")
+    print(f"{len(compared)} captures, {commands} commands, {words} words that tshark lists, too; {len(rows)} differences")
     return 1 if faults or commands < 30_000 else 0
 
 

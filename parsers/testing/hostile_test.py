@@ -59,7 +59,7 @@ def fault(code, errors, memory_kb, usual_kb):
     if code == 1 and "error:" not in errors:
         return f"refused without an error: {errors[-500:]}"
     if memory_kb > usual_kb + GROWTH_KB:
-        return f"{memory_kb >> 10} MiB of memory, a harmless capture takes {usual_kb >> 10}"
+        return f"{memory_kb >> 10} MiB of memory; a harmless capture takes {usual_kb >> 10} MiB"
     return ""
 
 

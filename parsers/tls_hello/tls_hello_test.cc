@@ -330,7 +330,7 @@ TEST(TlsHello, ARejectionCapturedBeforeTheRejectedHello) {
   std::rotate(refusal - 3, refusal, refusal + 1);
   EXPECT_EQ(seen(frames, fields), Lines{"alert 48 "});
   frames.erase(frames.begin() + 5, frames.end());
-  EXPECT_EQ(seen(frames, fields), Lines{"alert 48 request"}) << "nothing from the server arrived";
+  EXPECT_EQ(seen(frames, fields), Lines{"alert 48 request"}) << "nothing from the server was captured";
 }
 
 TEST(TlsHello, AfterAnotherProtocol) {

@@ -170,7 +170,7 @@ TEST(ProgramTest, RejectsUnboundedConditions) {
     return error;
   };
   EXPECT_EQ(refused([](Trigger* trigger) { trigger->every_ns = 999'999; }),
-            "Trigger 0: its window is shorter than a millisecond.");
+            "Trigger 0: its interval is shorter than a millisecond.");
   EXPECT_EQ(refused([](Trigger* trigger) {
               trigger->filter.src = {{IpAddress{}, 129}};
             }),

@@ -45,14 +45,15 @@ std::string fault_of(const Trigger& trigger, const Program::Compiled& compiled) 
       group_by.dst_v6_bits > 128 || group_by.src_v4_bits > 32 || group_by.dst_v4_bits > 32) {
     return "a prefix is longer than an address.";
   }
-  if (trigger.every_ns < Program::kMinWindowNs) return "its window is shorter than a millisecond.";
-  if (trigger.every_ns > Program::kMaxWindowNs) return "its window is longer than a day.";
+  if (trigger.every_ns < Program::kMinWindowNs) return "its interval is shorter than a millisecond.";
+  if (trigger.every_ns > Program::kMaxWindowNs) return "its interval is longer than a day.";
   if (const std::string fault = fault_of_panes(trigger, compiled); !fault.empty()) return fault;
   if (compiled.uses(Measure::kBurst) &&
       (trigger.burst_ns < 8 || trigger.burst_ns % 8 != 0 || trigger.burst_ns > trigger.every_ns)) {
     return "the span of a burst must be a multiple of 8 ns and must not exceed the window.";
   }
-  if (trigger.cooldown_ns < 0 || trigger.cooldown_ns > Program::kMaxWindowNs) return "its cooldown exceeds a day.";
+  if (trigger.cooldown_ns < 0 || trigger.cooldown_ns > Program::kMaxWindowNs)
+    return "its cooldown is not between 0 and a day.";
   return "";
 }
 

@@ -258,7 +258,7 @@ const Schema& TriggerParser::schema() const {
       .description = "Windows that meet the condition of a trigger that the monitor tests",
       .layer = Layer::kTransport,
       .fields =
-          {{"trigger", FieldType::kU64, "", "Number of the trigger's processor in PROCESS, from 0"},
+          {{"trigger", FieldType::kU64, "", "Index of the trigger's processor in PROCESS, from 0"},
            {"scope", FieldType::kString, "",
             "all: the trigger has no groups; group: one group; rest: groups that were counted together"},
            optional({"group", FieldType::kString, "", "Names and values of the group's fields"}),

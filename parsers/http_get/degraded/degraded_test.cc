@@ -33,7 +33,7 @@ class DegradedCapture : public ::testing::Test {
     frames_ = testing::read_capture(path);
     truth_ = transactions_of(frames_);
     std::printf("%-16s %9s %9s %6s %6s %8s %9s %9s %9s %9s\n", "", "pairs", "right", "wrong", "again", "resized",
-                "requests", "responses", "one-way", "told");
+                "requests", "responses", "one-way", "reported");
   }
   void SetUp() override {
     if (frames_.empty()) GTEST_SKIP() << "no reference captures: set TAPLINE_CAPTURES";

@@ -54,7 +54,7 @@ std::map<std::string, Bar> read_bars(const nlohmann::json& node, const std::stri
     keys.expect_no_others();
   }
   if (bars.size() == node.size()) return bars;
-  std::fprintf(stderr, "%s: a bar has no condition\n", where.c_str());
+  std::fprintf(stderr, "%s: a bar names an unknown condition\n", where.c_str());
   std::abort();
 }
 

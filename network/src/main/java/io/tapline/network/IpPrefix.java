@@ -93,7 +93,7 @@ public record IpPrefix(int family, long high, long low, int length) {
     if (address.isEmpty()) {
       throw new IllegalArgumentException("'" + text + "' is not an address/length");
     } else if (length < 0 || length > address.get().longest()) {
-      throw new IllegalArgumentException("'" + text + "' has no such length");
+      throw new IllegalArgumentException("'" + text + "' has an invalid prefix length");
     }
     return address.get().shortened(length);
   }

@@ -126,8 +126,8 @@ class IpPrefixTest {
     for (String text : new String[] {"10.0.0.0/33", "10.0.0.0/-1", "::/129"}) {
       assertThatThrownBy(() -> IpPrefix.withLength(text))
           .isInstanceOf(IllegalArgumentException.class)
-          .hasMessage("'" + text + "' has no such length");
-      assertThatThrownBy(() -> IpPrefix.of(text)).hasMessage("'" + text + "' has no such length");
+          .hasMessage("'" + text + "' has an invalid prefix length");
+      assertThatThrownBy(() -> IpPrefix.of(text)).hasMessage("'" + text + "' has an invalid prefix length");
     }
     assertThatThrownBy(() -> new IpPrefix(new byte[5], 8))
         .hasMessage("an address has 4 or 16 bytes, not 5");

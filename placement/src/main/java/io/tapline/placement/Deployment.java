@@ -92,7 +92,7 @@ public final class Deployment {
   public Change remove(String query) {
     Part part = queries.get(query);
     if (part == null) {
-      throw new IllegalArgumentException("no query " + query + " runs");
+      throw new IllegalArgumentException("query " + query + " is not running");
     }
     Reshaping reshaping = new Reshaping(this);
     for (int flow = 0; flow < part.flows().size(); flow++) {
