@@ -111,7 +111,7 @@ async function load(browser: Browser, url: string): Promise<{ page: Page; errors
 async function runAll(page: Page, url: string): Promise<string[]> {
   await page.getByLabel("Query", { exact: true }).fill(query(1));
   const ids = await Promise.all(Array.from({ length: QUERIES - 1 }, () => submit(url)));
-  await until("the list shows them", async () => (await page.locator(".queries tbody tr").count()) === ids.length);
+  await until("the list shows the queries", async () => (await page.locator(".queries tbody tr").count()) === ids.length);
   await page.getByRole("button", { name: "Run" }).click();
   await page.waitForURL(/#\/queries\/q-/);
   ids.push(page.url().split("/").at(-1)!);
@@ -139,12 +139,12 @@ test(`${QUERIES} queries of ${GROUPS} groups`, async () => {
     parts.push(["opening the page", tasks]);
     let ids: string[] = [];
     const running = await tasksDuring(browser, page, async () => void (ids = await runAll(page, url)));
-    parts.push([`${QUERIES} run at once: the list, then one's page as its windows come`, running]);
+    parts.push([`${QUERIES} queries run at once: the list, then one query's page as its windows arrive`, running]);
     let rows = 0;
     const using = await tasksDuring(browser, page, async () => {
       for (const id of ids) rows = Math.max(rows, await use(page, id, id === ids.at(-1) ? LARGEST : LARGEST * SECONDS));
     });
-    parts.push([`using ${QUERIES} with ${GROUPS} groups`, using]);
+    parts.push([`using ${QUERIES} queries with ${GROUPS} groups`, using]);
     for (const [part, tasks] of parts) console.log(`${part}: ${longest(tasks)}`);
     console.log(`rows that exist at once: ${rows}`);
     for (const [part, tasks] of parts) expect(maxCpuMs(tasks), part).toBeLessThan(MAX_TASK_MS);

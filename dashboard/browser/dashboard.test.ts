@@ -108,7 +108,7 @@ describe.skipIf(reason !== "")("dashboard", () => {
     await screenshot("editor");
   });
 
-  test("the editor completes what the server knows", async () => {
+  test("the editor completes the names of the server's parsers", async () => {
     const editor = page.getByLabel("Query", { exact: true });
     await write("PARSE ");
     const offers = page.locator(".cm-tooltip-autocomplete .cm-completionLabel");
@@ -136,7 +136,7 @@ describe.skipIf(reason !== "")("dashboard", () => {
     expect(await page.locator("[data-processor='0'] .completeness").textContent()).toMatch(/^Partial/);
     expect(await page.locator("[data-processor='0'] .bar.hollow").count()).toBe(expected.length);
     const previousAttribute = await page.locator("[data-processor='0']").getAttribute("data-end");
-    await until("further windows come", async () => (await page.locator("[data-processor='0']").getAttribute("data-end")) !== previousAttribute);
+    await until("further windows arrive", async () => (await page.locator("[data-processor='0']").getAttribute("data-end")) !== previousAttribute);
   });
 
   async function ranking(): Promise<(string | null)[][]> {
@@ -174,8 +174,8 @@ describe.skipIf(reason !== "")("dashboard", () => {
       const { rows } = await tapline.json(`/api/v1/queries/${short}/results?processor=0`);
       const partial = rows.map((row: any) => row.partial === true);
       expect(partial.indexOf(false), "windows before the first complete one").toBeGreaterThan(0);
-      expect(partial.slice(partial.indexOf(false)), "none after it").not.toContain(true);
-      await until("the chart names them", async () => /, \d+ of them partial$/.test((await card.locator(".chart").getAttribute("aria-label")) ?? ""));
+      expect(partial.slice(partial.indexOf(false)), "no partial window after the first complete one").not.toContain(true);
+      await until("the chart's label counts the partial windows", async () => /, \d+ of them partial$/.test((await card.locator(".chart").getAttribute("aria-label")) ?? ""));
       expect(await card.locator(".legend").textContent()).toContain("not captured completely");
       expect(await violations(look.page)).toEqual([]);
       await look.page.screenshot({ path: join(SCREENSHOTS, "partial.png"), animations: "disabled" });
@@ -186,7 +186,7 @@ describe.skipIf(reason !== "")("dashboard", () => {
     }
   });
 
-  test("a row leads to its packets on the hosts, and to a file of them", async () => {
+  test("a row opens its packets on the hosts, which can be downloaded", async () => {
     const row = page.locator("[data-processor='0']").getByRole("button", { name: "/page/basket" });
     await row.focus();
     await page.keyboard.press("Enter");
@@ -259,7 +259,7 @@ describe.skipIf(reason !== "")("dashboard", () => {
     await write(query("http_get").replace("LIMIT 1h", "LIMIT 20p"));
     await runQuery();
     await page.locator("[data-state=running]").waitFor();
-    await until("it has its packets", async () => {
+    await until("the query has received its packets", async () => {
       await tapline.link.requestRepeatedly({ "/ended": 3 });
       return (await page.locator("[data-state=finished]").count()) > 0;
     });
@@ -389,7 +389,7 @@ describe.skipIf(reason !== "")("dashboard", () => {
       await look.page.getByText("No query has measured links.").waitFor();
       const query = "PARSE link_load(link=100000000) FROM * TO * SAMPLE * PROCESS (group-max: by=share, group=(switch, port), w=1s), (group-max: by=bits_per_second, group=(switch, port), w=1s)";
       const { id: measuring } = await tapline.json("/api/v1/queries", { query });
-      await until("it has ended", async () => (await tapline.json(`/api/v1/queries/${measuring}`)).state === "finished");
+      await until("the query has ended", async () => (await tapline.json(`/api/v1/queries/${measuring}`)).state === "finished");
       const rows = look.page.getByRole("region", { name: "Link loads" }).locator("tbody tr");
       await look.page.getByText("(ended)").waitFor();
       const { links } = await tapline.json("/api/v1/links?switch=edge1");
@@ -419,7 +419,7 @@ describe.skipIf(reason !== "")("dashboard", () => {
       await look.page.getByRole("button", { name: "Submit this query" }).click();
       await look.page.getByText("No packet has left the queue yet.").waitFor();
       const { queries } = await tapline.json("/api/v1/queries");
-      await until("it runs", async () => (await tapline.json(`/api/v1/queries/${queries[0].id}`)).state === "running");
+      await until("the query is running", async () => (await tapline.json(`/api/v1/queries/${queries[0].id}`)).state === "running");
       link.send();
       const columns = look.page.locator(".queue-chart .column");
       await until("all intervals are shown", async () => (await columns.count()) >= 20 && (await look.page.locator(".queue-chart .gap").count()) >= 2);

@@ -71,7 +71,7 @@ describe.skipIf(!existsSync(CHROMIUM))("queue", () => {
 
   test("stacks are as high as the queue was deep", async () => {
     const { id } = await json("/api/v1/queries", { query: QUERY });
-    await until("it has ended", async () => (await json(`/api/v1/queries/${id}`)).state === "finished");
+    await until("the query has ended", async () => (await json(`/api/v1/queries/${id}`)).state === "finished");
     await page.getByLabel("Query", { exact: true }).selectOption(id);
     await until("the intervals are shown", async () => (await page.locator(".queue-chart .column").count()) > 10);
     const { rows } = await json(`/api/v1/queries/${id}/results?processor=1`);
@@ -91,7 +91,7 @@ describe.skipIf(!existsSync(CHROMIUM))("queue", () => {
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
-  test("a part opens the packets of its flow in its interval", async () => {
+  test("a segment opens its flow's packets in its interval", async () => {
     await page.locator(".queue-chart .selected .flow-1").click();
     const headers = page.getByRole("region", { name: "Headers" }).locator("tbody tr");
     await headers.first().waitFor();

@@ -95,7 +95,7 @@ export class DrillDialog {
     const status = h("span", { hidden: true });
     const download = h("button", { type: "button", class: "primary", onclick: () => void this.download(question, status) }, "Download pcapng");
     return [
-      h("p", {}, `${number(rows.length)}${answer.truncated ? " (and more)" : ""} packets of ${counted(answer.nodes.length, "node")}: ${answer.nodes.join(", ")}.`),
+      h("p", {}, `${number(rows.length)}${answer.truncated ? " (and more)" : ""} packets from ${counted(answer.nodes.length, "node")}: ${answer.nodes.join(", ")}.`),
       ...missing.map(([node, reason]) => h("p", { class: "message fair" }, `${node}: ${reason}`)),
       h("p", { class: "row" }, download, status),
       headerTable(rows),

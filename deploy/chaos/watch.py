@@ -45,7 +45,7 @@ class Query:
         """Returns the query's state: "failed" if the server does not know it, "unknown" if there is no response."""
         status, known = self.call("GET", f"/api/v1/queries/{self.id}")
         if status == 404:
-            self.error = "the server no longer has it"
+            self.error = "the server does not know the query"
             return "failed"
         if known.get("state") == "failed":
             self.error = known.get("error", "")

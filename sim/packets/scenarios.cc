@@ -31,7 +31,7 @@ Scenario equal_priority() {
 
 Scenario unequal_priority() {
   return {"unequal-priority",
-          "Figure 2, middle: the second flow goes first at every switch",
+          "Figure 2, middle: the second flow has priority at every switch",
           {.queue_packets = 32, .by_priority = true},
           {{.from = 4, .to = 0}, {.from = 5, .to = 8, .tos = kUrgent, .start_s = 0.05, .bits_per_second = 60 * kMbps}},
           0.6};
@@ -72,7 +72,7 @@ Scenario many_flows() {
 // Returns the scenario of Figure 9(c).
 Scenario several_switches() {
   return {"several-switches",
-          "Figure 9(c): one flow meets an urgent one at 102, later another at 202",
+          "Figure 9(c): one flow competes with an urgent flow at 102, and later with another at 202",
           {.queue_packets = 32, .by_priority = true},
           {{.from = 4, .to = 0},
            {.from = 5, .to = 10, .tos = kUrgent, .start_s = 0.05, .stop_s = 0.3, .bits_per_second = 70 * kMbps},
@@ -83,7 +83,7 @@ Scenario several_switches() {
 
 Scenario detour() {
   return {"detour",
-          "one packet in twenty of one flow goes by 203 instead of 202",
+          "one flow sends one packet in twenty through 203 instead of 202",
           {},
           {{.from = 4, .to = 0, .bits_per_second = 30 * kMbps}, {.from = 5, .to = 8, .bits_per_second = 30 * kMbps}},
           0.5,
@@ -105,7 +105,7 @@ Scenario outcast_of_the_paper() {
   return outcast("outcast", "1, 2 and 12 flows over 1, 3 and 5 switches to host 0, 1 Gb/s", 1000 * kMbps, 200);
 }
 
-Scenario outcast_small() { return outcast("outcast-small", "the same over links of 100 Mb/s", 100 * kMbps, 200); }
+Scenario outcast_small() { return outcast("outcast-small", "like outcast, with links of 100 Mb/s", 100 * kMbps, 200); }
 
 Scenario incast() {
   Scenario scenario{"incast",
@@ -122,7 +122,7 @@ Scenario incast() {
 Scenario queues() {
   constexpr double kEvery = 0.125, kFor = 0.03;
   Scenario scenario{"queues",
-                    "incast in 4 bursts without drops: 12 flows each to host 0, whose packets report all queues",
+                    "incast without drops: 4 bursts, each of 12 flows to host 0; the packets report all queues",
                     {.link_bits_per_second = 100 * kMbps, .queue_packets = 1000, .ethernet_framing = true},
                     {},
                     4 * kEvery};

@@ -124,7 +124,7 @@ public final class AccessMatrix {
             || (inside && outcome == Outcome.UNREACHABLE);
     if (!isRight) {
       wrong.add(
-          "wrong: %s as %s is %s, and should be %s %s"
+          "wrong: %s as %s is %s instead of %s: %s"
               .formatted(
                   row.name(),
                   role,

@@ -147,7 +147,9 @@ final class HostProbes {
                   @Override
                   public void onCompleted() {
                     response.completeExceptionally(
-                        Status.UNAVAILABLE.withDescription("it ended").asRuntimeException());
+                        Status.UNAVAILABLE
+                            .withDescription("the stream ended")
+                            .asRuntimeException());
                   }
                 });
     messages.onNext(

@@ -287,7 +287,7 @@ public final class Compiler {
   private void noteFlowsWithoutSpeed(List<ParserArgument> arguments) {
     if (isPositive("flows_above", arguments) && !isPositive("link", arguments)) {
       errors.warning(
-          "flows_above has no effect because the link speed is unknown: add link=BITS_PER_SECOND, such as link=10000000000");
+          "flows_above has no effect unless the link speed is announced with the routes: add link=BITS_PER_SECOND, such as link=10000000000");
     }
   }
 

@@ -97,6 +97,6 @@ final class IntervalReader {
   }
 
   private static String often(String interval) {
-    return interval.equals("1s") ? "a second" : "in " + interval;
+    return interval.equals("1s") ? "a second" : "every " + interval;
   }
 }

@@ -51,7 +51,7 @@ final class InventoryReader {
     require(
         root.isObject(),
         "",
-        "must contain \"hosts:\" and may contain \"groups:\", \"tenants:\", \"queries:\", \"texts:\", \"webhooks:\", \"topics:\" and \"traffic:\"");
+        "must be a map of sections: hosts, groups, tenants, queries, texts, webhooks, topics, traffic and network");
     for (Map.Entry<String, JsonNode> section : root.properties()) {
       String nearest = Names.nearest(section.getKey(), SECTIONS);
       String hint = nearest.isEmpty() ? "" : "; did you mean " + nearest + "?";
@@ -90,7 +90,7 @@ final class InventoryReader {
     require(
         section.size() == (groups.isMissingNode() ? 1 : 2),
         "traffic",
-        "has packets_per_second and groups, and nothing else");
+        "must have no keys other than packets_per_second and groups");
     long max = Math.min(groups.asLong(TriggerCost.MAX_GROUPS), TriggerCost.MAX_GROUPS);
     return Optional.of(new TriggerCost.Traffic(rate.asDouble(), max));
   }
@@ -220,7 +220,7 @@ final class InventoryReader {
     require(
         isNumber,
         where,
-        "'%s' has no prefix length from 0 to %d".formatted(text, address.longest()));
+        "the prefix length of '%s' must be 0 to %d".formatted(text, address.longest()));
     IpPrefix prefix = address.shortened(Integer.parseInt(digits));
     boolean exact = prefix.addressText().equals(address.addressText());
     require(exact, where, "'%s' has bits beyond its length; write %s".formatted(text, prefix));

@@ -96,7 +96,7 @@ record Operands(Fields fields) {
       String names =
           parser.fields().stream().map(FieldInfo::name).collect(Collectors.joining(", "));
       String message = "%s has no main fields, so key= is required".formatted(parser.name());
-      errors().conflict(arguments.processor().span(), message, "key= one of " + names);
+      errors().conflict(arguments.processor().span(), message, "key= with one of " + names);
     }
     return parser.mainFields();
   }

@@ -151,7 +151,7 @@ final class TriggerReader {
     } else if (options.missingTopics().contains(topic)) {
       String message = "there is no topic %s".formatted(Names.quoted(topic));
       String expected =
-          "a topic that the administrators of Kafka have created: kafka-topics.sh --create --topic "
+          "an existing topic; a Kafka administrator can create this one: kafka-topics.sh --create --topic "
               + topic;
       errors.add(word.span(), QueryError.Code.UNKNOWN_NAME, message, expected, "");
     } else {

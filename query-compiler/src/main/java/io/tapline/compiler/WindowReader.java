@@ -50,7 +50,7 @@ final class WindowReader {
     long minNs = ProcessorCatalogue.SHORTEST_PACKET_WINDOW_NS;
     long slide = arguments.windowNs("every", minNs).orElse(MIN_DEFAULT_SLIDE_NS);
     long size = arguments.windowNs("w", minNs).orElse(slide);
-    reader.check(size, slide, "every");
+    reader.check(size, slide, "every", minNs);
     return Window.newBuilder()
         .setSize(Durations.fromNanos(size))
         .setSlide(Durations.fromNanos(slide))
@@ -65,7 +65,7 @@ final class WindowReader {
 
   private Window sized(long sizeNs) {
     Optional<Long> slide = arguments.windowNs("s");
-    slide.ifPresent(slideNs -> check(sizeNs, slideNs, "s"));
+    slide.ifPresent(slideNs -> check(sizeNs, slideNs, "s", ProcessorCatalogue.SHORTEST_WINDOW_NS));
     return Window.newBuilder()
         .setSize(Durations.fromNanos(sizeNs))
         .setSlide(Durations.fromNanos(slide.orElse(defaultSlideNs(sizeNs))))
@@ -77,13 +77,13 @@ final class WindowReader {
     return Math.min(sizeNs, Math.max(sizeNs / DEFAULT_SLIDES, MIN_DEFAULT_SLIDE_NS));
   }
 
-  private void check(long sizeNs, long slideNs, String name) {
+  private void check(long sizeNs, long slideNs, String name, long minNs) {
     String size = Literals.durationText(sizeNs);
     String slide = Literals.durationText(slideNs);
     long paneNs = BigInteger.valueOf(sizeNs).gcd(BigInteger.valueOf(slideNs)).longValueExact();
     if (slideNs > sizeNs) {
       String message = "%s=%s is longer than w=%s".formatted(name, slide, size);
-      errors.range(arguments.span(name), message, "10ms to " + size);
+      errors.range(arguments.span(name), message, Literals.durationText(minNs) + " to " + size);
     } else if (sizeNs / paneNs > ProcessorCatalogue.MAX_PANES) {
       String message =
           "w=%s and %s=%s make %d panes of %s"

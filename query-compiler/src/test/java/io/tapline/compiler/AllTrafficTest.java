@@ -166,11 +166,11 @@ class AllTrafficTest {
         loads("5s", "group-max: by=share, group=(switch, port), w=1s").errors().get(0);
     assertThat(shorter.message())
         .isEqualTo(
-            "link_load emits tuples once in 5s: w must be at least 5s, since a shorter window gets either all of an interval's tuples or none");
+            "link_load emits tuples once every 5s: w must be at least 5s, since a shorter window gets either all of an interval's tuples or none");
     assertThat(shorter.expected())
         .isEqualTo("5s to 24h, or a shorter interval: link_load(every=…)");
     QueryError tooFast = loads("50ms", trigger.formatted("10ms")).errors().get(0);
-    assertThat(tooFast.message()).startsWith("link_load emits tuples once in 50ms");
+    assertThat(tooFast.message()).startsWith("link_load emits tuples once every 50ms");
   }
 
   @Test

@@ -32,11 +32,11 @@ class InventoryTest {
       delimiter = '|',
       value = {
         "'hosts: [' | inventory, line 1 column 9: not YAML: while parsing a flow node",
-        "'h1' | inventory: must contain \"hosts:\" and may contain \"groups:\", \"tenants:\", \"queries:\", \"texts:\", \"webhooks:\", \"topics:\" and \"traffic:\"",
+        "'h1' | inventory: must be a map of sections: hosts, groups, tenants, queries, texts, webhooks, topics, traffic and network",
         "'traffic: 5' | inventory, traffic: must have packets_per_second, a number above 0",
         "'traffic: {packets_per_second: 0}' | inventory, traffic: must have packets_per_second, a number above 0",
         "'traffic: {packets_per_second: 1000000, groups: many}' | inventory, traffic: groups must be a whole number",
-        "'traffic: {packets_per_second: 1000000, flows: 1}' | inventory, traffic: has packets_per_second and groups, and nothing else",
+        "'traffic: {packets_per_second: 1000000, flows: 1}' | inventory, traffic: must have no keys other than packets_per_second and groups",
         "'webhooks: {h1: 80}' | inventory, webhooks: must be a list of receivers such as https://alerts.example.com",
         "'webhooks: [80]' | inventory, webhooks: '80' is not a receiver such as https://alerts.example.com",
         "'webhooks: [\"http://h1/a\"]' | inventory, webhooks: 'http://h1/a' is not a receiver: it has a path; alerts may be posted to all paths of a receiver",
@@ -64,7 +64,7 @@ class InventoryTest {
         "'{hosts: {h1: 10.0.0.1}, groups: {web: [h3]}}' |"
             + " inventory, groups.web: 'h3' is neither an address nor a host or earlier group of this file; did you mean h1?",
         "'groups: {web: 10.0.0.1/8}' | inventory, groups.web: '10.0.0.1/8' has bits beyond its length; write 10.0.0.0/8",
-        "'groups: {web: 10.0.0.0/40}' | inventory, groups.web: '10.0.0.0/40' has no prefix length from 0 to 32",
+        "'groups: {web: 10.0.0.0/40}' | inventory, groups.web: the prefix length of '10.0.0.0/40' must be 0 to 32",
       })
   void refusesInvalidInventories(String yaml, String message) {
     assertThatThrownBy(() -> Inventory.fromYaml(yaml))

@@ -131,7 +131,7 @@ class PacketTriggersTest {
         .contains(
             "in windows of 1s every 10ms, because every= is shorter than the interval of"
                 + " tcp_pkt_size")
-        .contains("70 for each further every= of a longer window");
+        .contains("70 more for each further every= that a longer window spans");
     assertThat(
             plan("PARSE tcp_pkt_size TO h1 SAMPLE * PROCESS " + SHORT).getTriggers(0).hasWindow())
         .isFalse();

@@ -60,7 +60,7 @@ public final class NetworkExplain {
       line(
           out,
           "aggregator-%d on %s".formatted(a, plan.hostName(aggregator)),
-          "takes %s of %s; where their tuples have the shortest path"
+          "takes %s from %s; where their tuples have the shortest path"
               .formatted(rate(aggregator.inputBps()), writers(plan, a)));
     }
     Set<Integer> processors = new TreeSet<>();

@@ -181,7 +181,7 @@ final class PacketExpression {
     boolean isLogical = level < COMPARISONS;
     if (left.isTruth() != isLogical || right.isTruth() != isLogical) {
       throw new Fault(
-          "%s joins %s".formatted(token, isLogical ? "comparisons" : "values"),
+          "%s needs %s on both sides".formatted(token, isLogical ? "comparisons" : "values"),
           isLogical ? "a comparison on both sides" : "a value on both sides");
     }
     List<PacketStep> joinedSteps = new ArrayList<>(left.steps());

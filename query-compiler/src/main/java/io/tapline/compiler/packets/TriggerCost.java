@@ -304,7 +304,8 @@ public final class TriggerCost {
     }
     if (channels.keySet().stream().anyMatch(Channel::finds)) {
       parts.add(
-          "%.0f for each further every= of a longer window".formatted(SWEEP_GROUP + FIND_GROUP));
+          "%.0f more for each further every= that a longer window spans"
+              .formatted(SWEEP_GROUP + FIND_GROUP));
     }
     return List.of(
         "%s in %s: %s"

@@ -108,7 +108,7 @@ class CatalogueTest {
             error -> {
               assertThat(error.message())
                   .isEqualTo("flags has no main fields, so key= is required");
-              assertThat(error.expected()).isEqualTo("key= one of flag");
+              assertThat(error.expected()).isEqualTo("key= with one of flag");
             });
     String keyed = text.replace("top-k", "top-k: key=flag");
     assertThat(Compiler.compile(keyed, catalogue, Fixtures.INVENTORY, Fixtures.OPTIONS).errors())

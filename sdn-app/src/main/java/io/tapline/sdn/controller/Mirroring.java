@@ -273,7 +273,7 @@ final class Mirroring {
     flows.unresolved().forEach(monitor -> missing.add(unknown(monitor)));
     flows
         .unknownPorts()
-        .forEach(port -> missing.add("its port %s has no link, or more than one".formatted(port)));
+        .forEach(port -> missing.add("it has no link to %s, or more than one".formatted(port)));
     state.blocked.forEach(
         flow ->
             missing.add(

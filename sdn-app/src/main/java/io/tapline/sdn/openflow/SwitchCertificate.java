@@ -61,7 +61,9 @@ record SwitchCertificate(String subject, Set<String> names, Set<Long> datapaths)
       return "";
     }
     String allowed =
-        names.isEmpty() ? "none" : names.stream().sorted().collect(Collectors.joining(", "));
+        names.isEmpty()
+            ? "no datapath ID"
+            : names.stream().sorted().collect(Collectors.joining(", "));
     return "the certificate of %s is not valid for datapath 0x%x: its subjectAltName has %s"
         .formatted(subject, datapath, allowed);
   }

@@ -65,7 +65,7 @@ class RolloutTest {
       }
       datapath = cables.get(leaves).datapath();
     }
-    throw new AssertionError("a loop for %x at %d".formatted(mac, datapath));
+    throw new AssertionError("packets to %x loop at datapath %d".formatted(mac, datapath));
   }
 
   /**

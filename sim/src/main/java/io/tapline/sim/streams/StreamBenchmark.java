@@ -210,7 +210,7 @@ public final class StreamBenchmark implements AutoCloseable {
     long deadline = System.nanoTime() + LONGEST_RUN_SECONDS * 1_000_000_000L;
     while (!condition.holds()) {
       if (System.nanoTime() > deadline) {
-        throw new IllegalStateException("the job makes no progress");
+        throw new IllegalStateException("timed out while waiting for the job");
       }
       Thread.sleep(POLL_MS);
     }

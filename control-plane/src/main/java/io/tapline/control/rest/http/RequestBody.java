@@ -182,6 +182,6 @@ public final class RequestBody {
    * have.
    */
   private static Problem tooMuch() {
-    return Problem.badRequest("the body contains a number with too many digits");
+    return Problem.badRequest("the body contains a number or a member name that is too long");
   }
 }
