@@ -82,7 +82,7 @@ const Schema& KafkaRequest::schema() const {
                  optional(
                      {"error", FieldType::kString, "",
                       "Error of the response: NONE, NOT_LEADER_OR_FOLLOWER, ...; unanswered for a Produce with "
-                      "acks=0; empty without a response, or if the error's position is unknown or was not captured"}),
+                      "acks=0; absent without a response; empty if the error's position is unknown or not captured"}),
                  optional({"first_byte_ns", FieldType::kI64, "ns",
                            "First byte of the request to first byte of the response"}),
                  optional({"response_time_ns", FieldType::kI64, "ns",

@@ -27,7 +27,7 @@ import picocli.CommandLine.Option;
 @Command(
     name = "sampling",
     description =
-        "Rate, lag and bounds of a SAMPLE auto query while a Kafka quota limits the consumer to a share of the load, and the recovery after the load drops.")
+        "Rate, lag and bounds of SAMPLE auto while a Kafka quota limits the consumer, and recovery after the load drops.")
 final class BenchSamplingCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
