@@ -46,7 +46,8 @@ final class BenchSamplingCommand implements Callable<Integer> {
       names = "--seconds",
       paramLabel = "N",
       defaultValue = "180",
-      description = "Length of the first phase; the quota applies after 10 seconds (default ${DEFAULT-VALUE}).")
+      description =
+          "Length of the first phase; the quota applies after 10 seconds (default ${DEFAULT-VALUE}).")
   private int seconds;
 
   @Option(

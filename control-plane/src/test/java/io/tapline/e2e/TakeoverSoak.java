@@ -129,8 +129,7 @@ class TakeoverSoak {
         process + ": another control plane leads, and the agents are connected to it",
         killedNs,
         () -> network.agentsWith("state", "up").equals(WATCHERS));
-    timed(
-        process + ": the switches are connected to it, too", killedNs, () -> switchesUp() == 20);
+    timed(process + ": the switches are connected to it, too", killedNs, () -> switchesUp() == 20);
     assertThat(network.fabric.rules()).as("rules are restored").isEqualTo(mirroring);
     assertThat(state(query).path("state").asText()).isEqualTo("running");
   }

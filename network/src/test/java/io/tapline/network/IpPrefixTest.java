@@ -127,7 +127,8 @@ class IpPrefixTest {
       assertThatThrownBy(() -> IpPrefix.withLength(text))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessage("'" + text + "' has an invalid prefix length");
-      assertThatThrownBy(() -> IpPrefix.of(text)).hasMessage("'" + text + "' has an invalid prefix length");
+      assertThatThrownBy(() -> IpPrefix.of(text))
+          .hasMessage("'" + text + "' has an invalid prefix length");
     }
     assertThatThrownBy(() -> new IpPrefix(new byte[5], 8))
         .hasMessage("an address has 4 or 16 bytes, not 5");

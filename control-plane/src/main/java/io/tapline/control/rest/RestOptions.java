@@ -31,7 +31,8 @@ public record RestOptions(
 
   public RestOptions {
     if (port < 0 || port > 65535) {
-      throw new IllegalArgumentException("port " + port + ": a port must be a number from 0 to 65535");
+      throw new IllegalArgumentException(
+          "port " + port + ": a port must be a number from 0 to 65535");
     }
   }
 

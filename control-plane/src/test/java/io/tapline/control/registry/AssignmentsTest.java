@@ -67,9 +67,7 @@ class AssignmentsTest extends LiveRegistry {
     assertThat(peer.next().getEnd().getQuery()).isEqualTo("q");
     peer.status("{\"event\":\"query_ended\",\"query\":\"q\",\"accounting\":{\"packets_in\":7}}", 3);
     assertThat(events.next()).isEqualTo("ended 7");
-    assertThat(peer.next().getEnd().getQuery())
-        .as("acknowledges the query's end")
-        .isEqualTo("q");
+    assertThat(peer.next().getEnd().getQuery()).as("acknowledges the query's end").isEqualTo("q");
     assertThat(awaitUp("h1", true).queries()).isEmpty();
     return assign;
   }

@@ -52,7 +52,8 @@ public final class ListenOptions {
   /** Throws usage errors; called before anything is started. */
   public void check(TlsOptions tls) {
     if (port < 0 || port > HIGHEST_PORT) {
-      throw new UsageException("--port " + port + ": a port must be a number from 0 to " + HIGHEST_PORT);
+      throw new UsageException(
+          "--port " + port + ": a port must be a number from 0 to " + HIGHEST_PORT);
     }
     boolean isOpen = !at().isLoopbackAddress();
     if (isOpen && (tokens == null || tls.of(TlsOptions.Service.REST).isEmpty())) {

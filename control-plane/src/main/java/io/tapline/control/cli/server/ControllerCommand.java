@@ -106,7 +106,8 @@ public final class ControllerCommand implements Callable<Integer> {
   /** Returns the address to listen on for switches. */
   static InetSocketAddress listenAt(String address, int port) {
     if (port < 0 || port > 65_535) {
-      throw new UsageException("--openflow-port " + port + ": a port must be a number from 0 to 65535");
+      throw new UsageException(
+          "--openflow-port " + port + ": a port must be a number from 0 to 65535");
     }
     InetSocketAddress listenAddress = new InetSocketAddress(address, port);
     if (listenAddress.isUnresolved()) {
