@@ -25,7 +25,8 @@ Status check_field(const FieldSpec& spec) {
   if (!is_name(spec.name)) return {Code::kInvalid, "'" + spec.name + "' is not a valid field name"};
   if (spec.type == FieldType::kBytes && (spec.bytes < 1 || spec.bytes > 64))
     return {Code::kInvalid, "field " + spec.name + " must have 1 to 64 bytes"};
-  if (spec.elements < 1 || spec.elements > 64) return {Code::kInvalid, "field " + spec.name + " must have 1 to 64 elements"};
+  if (spec.elements < 1 || spec.elements > 64)
+    return {Code::kInvalid, "field " + spec.name + " must have 1 to 64 elements"};
   return {};
 }
 
