@@ -42,7 +42,7 @@ def run(experiment, parts, page):
     programs.say(f"{name}: sends for {options.seconds} s…")
     results[name], misses = parts[name].run(options.seconds, pathlib.Path(name), out)
     tables.append(parts[name].table(results[name]))
-    missed += [f"{name}: not as required: {text}" for text in misses]
+    missed += [f"{name}: requirement not met: {text}" for text in misses]
   print("\n".join(tables), end="")
   if options.out:
     for path in pathlib.Path().glob("*/*.csv"):

@@ -28,7 +28,7 @@ read_arguments() {
       *) fail "unknown argument '$1'; see testbed/$experiment/run --help" 2 ;;
     esac
   done
-  [ -z "$docs" ] || [ -z "$out" ] || fail "--write-docs and --out exclude each other" 2
+  [ -z "$docs" ] || [ -z "$out" ] || fail "--write-docs and --out can't be used together" 2
   [ -z "$docs" ] || [ "$parts" = "$all_parts" ] || fail "--write-docs takes all parts: leave out --only" 2
   if [ -n "$out" ]; then
     mkdir -p "$out"

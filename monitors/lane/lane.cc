@@ -248,7 +248,7 @@ void Lane::process_one(const RawPacket& raw) {
   if (outcome == DecodeOutcome::kOk) [[likely]] {
     ++tap.passed;
   } else {
-    if (outcome == DecodeOutcome::kFragment && stage_->wants_fragments()) packet = pass_fragment(packet);
+    if (packet->fragment && stage_->wants_fragments()) packet = pass_fragment(packet);
     if (!complete_packet(outcome, &tap, packet)) return;
   }
   ++(gate_.admit(packet) ? accounting_.matched : accounting_.unmatched);

@@ -173,10 +173,11 @@ std::string_view drop_reason(DecodeOutcome outcome);
 
 // Decodes the frame down to the innermost TCP or UDP header, through tags and tunnels (see parsers/decode/README.md).
 // Also sets ports for SCTP; other transports are kOk with ports 0. Checks every length before reading. Overwrites
-// all of *packet, but does not compute flow_hash; the result is meaningless unless kOk or kFragment is returned. On
-// kFragment it describes the datagram up to its IP header, with the fragment's data as payload. Does not verify
-// checksums, since captures on the sending host lack them; an IPv4 header checksum only decides whether a length beyond
-// the frame is corrupt.
+// all of *packet, but does not compute flow_hash; the result is meaningless unless kOk is returned or
+// `fragment` is set, which it is on kFragment, and on kTruncated if only the fragment's data was truncated. A fragment
+// describes the datagram up to its IP header, with the fragment's data as payload. Does not verify checksums, since
+// captures on the sending host lack them; an IPv4 header checksum only decides whether a length beyond the frame is
+// corrupt.
 DecodeOutcome decode(const RawPacket& raw, Packet* packet);
 
 // Decodes a frame. Also sets flow_hash if kOk is returned.

@@ -264,6 +264,14 @@ TEST(Decode, IpV4OptionsAndFragments) {
     EXPECT_TRUE(result.packet.fragment);
     EXPECT_EQ(result.packet.src_port, 0);
     EXPECT_EQ(result.packet.payload_bytes, 24u);
+    const Frame frame{ethernet(0x0800, fragment), 0, 0, LinkType::kEthernet};
+    RawPacket raw = frame.raw();
+    raw.captured_bytes -= 10;
+    const DecodedPacket truncated = decoded(raw);
+    EXPECT_EQ(truncated.outcome, DecodeOutcome::kTruncated);
+    EXPECT_TRUE(truncated.packet.fragment);
+    EXPECT_EQ(truncated.packet.payload_bytes, 24u);
+    EXPECT_EQ(truncated.packet.payload_captured_bytes, 14u);
     EXPECT_EQ(result.packet.src_ip, address("10.0.0.1"));
   }
 }

@@ -102,7 +102,7 @@ DecodeOutcome Decoder::extension_headers() {
   return DecodeOutcome::kTooManyHeaders;
 }
 
-// Checks the preconditions of FragmentTable: the fragment's data were captured completely and fit into a datagram.
+// Checks the preconditions of FragmentTable: the fragment's data fit into a datagram and were captured completely.
 DecodeOutcome Decoder::fragment(uint32_t offset, bool has_more) {
   if (position_ >= ip_end_) return DecodeOutcome::kMalformed;
   const uint64_t bytes = ip_end_ - position_;
@@ -112,11 +112,10 @@ DecodeOutcome Decoder::fragment(uint32_t offset, bool has_more) {
   if ((has_more && bytes % 8 != 0) || headers + offset + bytes > max) {
     return DecodeOutcome::kMalformed;
   }
-  if (end_ < ip_end_) return DecodeOutcome::kTruncated;
   packet_->transport_offset = position_;
   packet_->fragment = true;
   payload(position_, ip_end_);
-  return DecodeOutcome::kFragment;
+  return end_ < ip_end_ ? DecodeOutcome::kTruncated : DecodeOutcome::kFragment;
 }
 
 DecodeOutcome Decoder::transport() {

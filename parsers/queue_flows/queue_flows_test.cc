@@ -185,28 +185,34 @@ TEST(QueueFlows, DestinationsShowIncast) {
   EXPECT_EQ(tuples[0]["share"].substr(0, 1), "1");
 }
 
-// Fragments also fill a queue. Only a datagram's first fragment has ports, and a datagram with a lost fragment is never
-// reassembled.
+// Fragments also fill a queue. Only a datagram's first fragment has ports, and a datagram is never reassembled if a
+// fragment was lost or the capture truncated one.
 TEST(QueueFlows, FragmentsAreAFlowWithoutPorts) {
-  std::vector<Frame> frames = {datagram(kProbe, 1, kArrivals, kStart - kNsPerSecond),
-                               datagram(kProbe, 1, kDepartures, kStart - kNsPerSecond)};
-  for (int i = 0; i < 12; ++i) {
-    const auto number = static_cast<uint16_t>(i / 2 + 1);
-    const bool is_last = i % 2 == 1;
-    frames.push_back(queues::testing::fragment(number, is_last, kArrivals, kStart + i * 20'000));
-    if (i != 4) frames.push_back(queues::testing::fragment(number, is_last, kDepartures, kStart + 40'000 * (i + 1)));
+  for (const size_t captured_bytes : {1000, 96}) {
+    std::vector<Frame> frames = {datagram(kProbe, 1, kArrivals, kStart - kNsPerSecond),
+                                 datagram(kProbe, 1, kDepartures, kStart - kNsPerSecond)};
+    for (int i = 0; i < 12; ++i) {
+      const auto number = static_cast<uint16_t>(i / 2 + 1);
+      const bool is_last = i % 2 == 1;
+      frames.push_back(queues::testing::fragment(number, is_last, kArrivals, kStart + i * 20'000));
+      if (i != 4) frames.push_back(queues::testing::fragment(number, is_last, kDepartures, kStart + 40'000 * (i + 1)));
+    }
+    sort_by_time(&frames);
+    for (Frame& frame : frames) {
+      frame.wire_bytes = static_cast<uint32_t>(frame.bytes.size());
+      frame.bytes.resize(std::min(frame.bytes.size(), captured_bytes));
+    }
+    Harness harness = harness_of({});
+    harness.all(frames);
+    const std::vector<Tuple> tuples = tuples_of(harness);
+    ASSERT_EQ(tuples.size(), 1u) << captured_bytes;
+    EXPECT_EQ(tuples[0].endpoints(), "10.0.0.1:0>10.0.0.2:0");
+    EXPECT_EQ(tuples[0]["packets"], "11");
+    EXPECT_EQ(tuples[0]["bytes"], std::to_string(11 * 538));
+    EXPECT_EQ(tuples[0]["lost"], "1");
+    EXPECT_EQ(tuples[0]["queued_bytes"], std::to_string(6 * 538));
+    EXPECT_EQ(tuples[0]["error_bytes"], "0");
   }
-  sort_by_time(&frames);
-  Harness harness = harness_of({});
-  harness.all(frames);
-  const std::vector<Tuple> tuples = tuples_of(harness);
-  ASSERT_EQ(tuples.size(), 1u);
-  EXPECT_EQ(tuples[0].endpoints(), "10.0.0.1:0>10.0.0.2:0");
-  EXPECT_EQ(tuples[0]["packets"], "11");
-  EXPECT_EQ(tuples[0]["bytes"], std::to_string(11 * 538));
-  EXPECT_EQ(tuples[0]["lost"], "1");
-  EXPECT_EQ(tuples[0]["queued_bytes"], std::to_string(6 * 538));
-  EXPECT_EQ(tuples[0]["error_bytes"], "0");
 }
 
 TEST(QueueFlows, ReportsNothingWithoutBothTaps) {

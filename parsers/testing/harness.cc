@@ -91,14 +91,12 @@ size_t Harness::feed(const std::vector<Frame>& frames, uint64_t queries, size_t 
   for (size_t i = 0; i < frames.size(); ++i) {
     Packet packet;
     DecodeOutcome outcome = decode(frames[i].raw(), hasher, &packet);
-    if (outcome == DecodeOutcome::kFragment) {
-      if (engine_.wants_fragments()) {
-        add(packet);
-        packets.back().repeated_view = true;
-        packets.back().flow_hash = hash_flow(hasher, packet);
-      }
-      outcome = reassembled(hasher, &packet);
+    if (packet.fragment && engine_.wants_fragments()) {
+      add(packet);
+      packets.back().repeated_view = true;
+      packets.back().flow_hash = hash_flow(hasher, packet);
     }
+    if (outcome == DecodeOutcome::kFragment) outcome = reassembled(hasher, &packet);
     if (outcome == DecodeOutcome::kOk) {
       add(packet);
       ++decoded;

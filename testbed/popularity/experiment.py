@@ -100,7 +100,7 @@ def experiment(options):
   updater = Updater(ranking)
   times = Times()
   moderate = Client("client1", PROXY, 50, "/video/{:04}:1:1000")
-  until("the calm is over", lambda: updater.servers() == 1, options.calm)
+  until("one server at the end of the calm phase", lambda: updater.servers() == 1, options.calm)
   times.hot = time.time()
   fast = Client("client2", PROXY, 250, f"/video/{{:04}}:{HOT_FIRST}:{HOT_PAGES}")
   until("three servers", lambda: updater.servers() == 3)

@@ -97,7 +97,7 @@ def missed(result):
 
 def table(result):
   error = result["error_bytes"]
-  return f"""Queue depth and drops, with bursts of eight TCP connections and three UDP flows, of which one is fragmented:
+  return f"""Queue depth and drops, with bursts of eight TCP connections and three UDP flows, one of them fragmented:
 
 | | Taps | Kernel |
 |---|---|---|

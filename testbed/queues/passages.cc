@@ -69,7 +69,7 @@ class Passages final : private MatchSink {
   void show(const RawPacket& raw) {
     Packet packet;
     const DecodeOutcome outcome = decode(raw, &packet);
-    if (outcome != DecodeOutcome::kOk && outcome != DecodeOutcome::kFragment) return;
+    if (outcome != DecodeOutcome::kOk && !packet.fragment) return;
     const View view = {digest_of(packet, kKey), keys_.key_of(packet),  packet.time_ns,
                        packet.wire_bytes,       is_identified(packet), packet.src_port};
     packet.tap == kArrivals ? input_.arrive(view) : input_.depart(view);

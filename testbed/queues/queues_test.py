@@ -59,7 +59,7 @@ class ArgumentsTest(unittest.TestCase):
     for arguments, words in ((["--seconds", "0"], "--seconds takes a whole number from 1 to 999"),
                              (["--only", "width"], "--only takes depth, contributors or campus"),
                              (["--out"], "--out needs a value"),
-                             (["--write-docs", "--out", "x"], "exclude each other"),
+                             (["--write-docs", "--out", "x"], "can't be used together"),
                              (["--only", "depth", "--write-docs"], "--write-docs takes all parts"), (["now"], "unknown argument 'now'")):
       run = subprocess.run([HERE / "run", *arguments], capture_output=True, text=True, check=False)
       self.assertEqual(run.returncode, 2, run.stderr)
