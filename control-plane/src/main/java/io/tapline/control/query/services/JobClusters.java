@@ -65,8 +65,7 @@ public final class JobClusters implements AutoCloseable {
     public void submit(Plan plan, Endpoints endpoints, JobOptions options, JobID id)
         throws IOException {
       throw new IOException(
-          "the query's job runs on Flink at %s, which --flink no longer lists"
-              .formatted(address));
+          "the query's job runs on Flink at %s, which --flink no longer lists".formatted(address));
     }
 
     @Override
