@@ -1,4 +1,4 @@
-/** One query: its results as they arrive, their completeness, and its end. */
+/** The page of one query: its results as they arrive, their completeness, and its final state. */
 import { type Api, ProblemError } from "./api";
 import { completenessLine } from "./completeness";
 import { fill, h, setText } from "./dom";

@@ -45,7 +45,7 @@ struct BatchLedger {
     Accounting reported;
   };
 
-  // Bits of the queries that were added and not forgotten since.
+  // Bit mask of the queries that have been added and not yet forgotten.
   uint64_t known;
   // True if the ledger records an output's batches, false if it records only the waiting tuples.
   bool batches;

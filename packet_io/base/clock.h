@@ -14,7 +14,7 @@ inline int64_t read_clock(clockid_t id) {
   return now.tv_sec * kNsPerSecond + now.tv_nsec;
 }
 
-// Returns the time for timeouts and pacing.
+// Returns the monotonic time, which timeouts and pacing use.
 inline int64_t monotonic_ns() { return read_clock(CLOCK_MONOTONIC); }
 // Returns the time since the epoch, which is packet time in live captures.
 inline int64_t wall_ns() { return read_clock(CLOCK_REALTIME); }

@@ -190,7 +190,7 @@ void read_records(Bytes bytes, size_t offset, Message* message) {
   message->whole = offset == bytes.size();
 }
 
-// Returns false if the question ends before its class. If its name is unreadable, returns true without a type, since
+// Returns false if the message ends before the end of the question's class. If its name is unreadable, returns true without a type, since
 // the name's end is unknown.
 bool read_question(Bytes bytes, size_t* offset, Message* message) {
   Hash hash;

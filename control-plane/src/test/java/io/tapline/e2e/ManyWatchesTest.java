@@ -117,7 +117,7 @@ class ManyWatchesTest {
       assertThat(response.statusCode()).as(response.body().substring(0, 200)).isEqualTo(201);
       Await.until("all count", TIMEOUT, this::allCount);
       System.out.printf(
-          "%d watches from REST: answered after %d ms, all count after %d ms at most%n",
+          "%d watches added over REST: response after %d ms, all active within %d ms%n",
           WATCHES, (answeredNs - beginNs) / 1_000_000, (System.nanoTime() - beginNs) / 1_000_000);
       JsonNode added = Cli.parse(response.body()).path("watches");
       Set<String> expected = new HashSet<>();

@@ -82,7 +82,7 @@ final class Remainders {
 
   /**
    * Returns the processors for the remainders. Pours if {@code count} is one of the constants
-   * above, else clusters the remainders for this number of processors, limited to the possible
+   * above, else clusters the remainders into this number of processors, clamped to the feasible
    * range.
    */
   List<Reader> readers(int count) {

@@ -3,7 +3,7 @@ package io.tapline.control.drill;
 import io.tapline.schema.rpc.AggregateState;
 
 /**
- * Aggregate functions whose mergeable states nodes send as arrays of 64-bit words
+ * Aggregate functions with mergeable states, which nodes send as arrays of 64-bit words
  * (schema/sketches.md, multilog/aggregate/function.h).
  */
 enum Sketches {

@@ -115,14 +115,14 @@ final class PolledPorts {
     return types;
   }
 
-  /** Returns the rate's name by port, for the polled ports that Open vSwitch limits. */
+  /** Returns the name of the QoS record of each polled port that Open vSwitch limits. */
   Map<String, String> policed() {
     return limited().stream().collect(Collectors.toMap(device -> device, device -> QOS));
   }
 
   /**
-   * Returns the command words that create the rate; empty if no port has one. The rate excludes
-   * Ethernet headers, which the policer does not count.
+   * Returns the ovs-vsctl arguments that create the egress policer; empty if no polled port is
+   * limited. The policer's rate excludes Ethernet headers, which it does not count.
    */
   List<String> policer() {
     List<String> words = new ArrayList<>();

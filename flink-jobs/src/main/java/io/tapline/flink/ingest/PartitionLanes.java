@@ -62,7 +62,7 @@ public final class PartitionLanes {
     private long nextSequence;
     private long watermarkNs = Long.MIN_VALUE;
 
-    /** Time since which the lane has watched; 0 if unknown. */
+    /** Packet time from which the lane has seen all of the query's packets; 0 if unknown. */
     private long watchedSinceNs;
 
     private boolean ended;

@@ -30,7 +30,7 @@ public final class HostTable {
   /** Time for the previous owner of an address to answer. */
   public static final long RESPONSE_NS = 1_000_000_000L;
 
-  /** Time after which a repeated doubt counts as a new one. */
+  /** Time after which hosts are probed again if a switch still seems to be behind their port. */
   private static final long MAX_VERIFICATION_NS = 10 * RESPONSE_NS;
 
   /** Verdict on a host's claim to an address. */
@@ -66,7 +66,7 @@ public final class HostTable {
   private final Places places = new Places(MAX_PER_PORT, MAX_PER_SWITCH);
   private final Claims claims = new Claims(10 * RESPONSE_NS);
 
-  /** Time at which the hosts of each port were last probed because of a doubt. */
+  /** Time at which each port's hosts were last probed because a switch seemed to be behind it. */
   private final Map<SwitchPort, Long> doubts = new HashMap<>();
 
   /**

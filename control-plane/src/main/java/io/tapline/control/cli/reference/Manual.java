@@ -28,7 +28,7 @@ final class Manual {
     this.programs = programs;
   }
 
-  /** Writes everything to a folder, which it creates. */
+  /** Writes the man pages and shell completions to a folder, which it creates if necessary. */
   void write(Path folder) throws IOException {
     Path pages = Files.createDirectories(folder.resolve("man"));
     Path completions = Files.createDirectories(folder.resolve("completions"));

@@ -21,16 +21,16 @@ import java.util.function.IntPredicate;
 final class MirrorSampling {
   /**
    * Maximum ratio of the query's rate to the share that switches copy after a change. Its distance
-   * from {@link #FULL} is hysteresis: with less, switches would often be changed back immediately.
+   * from {@link #FULL} is hysteresis: with less, rules would often be changed back immediately.
    */
   private static final double ROOM = 0.8;
 
-  /** If the rate exceeds this fraction of the share that switches copy, they are widened. */
+  /** Above this fraction of the share that switches copy, the mirror rules are widened. */
   private static final double FULL = 0.95;
 
   /**
-   * Time for which the rate must have been low before switches are narrowed; a new rate takes
-   * effect in a monitor 1.5 s after it has arrived.
+   * Time for which the rate must have been low before the mirror rules are narrowed; a new rate
+   * takes effect in a monitor 1.5 s after it has arrived.
    */
   private static final long LOW_FOR_NS = 5_000_000_000L;
 
@@ -50,7 +50,7 @@ final class MirrorSampling {
    *
    * @param narrow sends switches the number of zeros; returns false if that is impossible
    * @param mirrored returns true if switches have applied the number last sent
-   * @param inherited true if an earlier control plane may have narrowed the switches: they must
+   * @param inherited true if an earlier control plane may have narrowed the rules: switches must
    *     then first confirm that they copy everything again
    */
   MirrorSampling(IntPredicate narrow, BooleanSupplier mirrored, boolean inherited) {
