@@ -16,7 +16,7 @@ class SlowStart:
     falls = {series: largest_fall([y for _, y in runs.curve(self._run, series)]) for series in ("rolling", "estimate")}
     within, error = runs.value(self._run, "bursts_within"), runs.value(self._run, "bursts_error")
     return [Row("Rolling average over 200 us, largest fall below an earlier value", "0 to 2 times the rate", percent(falls["rolling"])),
-            Row("Estimates by bursts, likewise", "smooth", percent(falls["estimate"]), "<= 5 %", falls["estimate"] <= 0.05),
+            Row("Burst-based estimates, largest fall below an earlier value", "smooth", percent(falls["estimate"]), "<= 5 %", falls["estimate"] <= 0.05),
             Row("Mean error", "", percent(error), "<= 5 %", error <= 0.05),
             Row("True rates within the bounds", "no bounds", percent(within), ">= 95 %", within >= 0.95)]
 

@@ -6,8 +6,8 @@
 
 namespace tapline::conditions {
 
-// Adds to the clause comparisons of parts that are true whenever the leaf is true. Returns true if the leaf is also
-// true whenever all of them are. REQUIRES: the leaf's kind is kWide, and it is not negated.
+// Adds comparisons of the field's parts to the clause. If the leaf is true, all of them are; returns true if the
+// converse also holds. REQUIRES: the leaf's kind is kWide, and it is not negated.
 bool add_parts(const Leaf& leaf, Clause* clause);
 
 }  // namespace tapline::conditions

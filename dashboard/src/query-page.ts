@@ -64,7 +64,7 @@ export class QueryPage implements Page {
     this.worker?.terminate();
     this.worker = null;
     this.stopTotals();
-    fill(this.statusLine, h("p", { class: "message fair" }, "The server does not have this query. It keeps running queries and the 100 that ended most recently; without a separate Redis, it keeps none across a restart. This page shows the data that it received before."));
+    fill(this.statusLine, h("p", { class: "message fair" }, "The server does not have this query. It keeps all queries that are running and the 100 that ended most recently; without a separate Redis, it keeps none across a restart. This page shows the data that it received before."));
   }
 
   private begin(query: Query): void {

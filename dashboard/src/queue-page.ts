@@ -62,7 +62,7 @@ export class QueuePage implements Page {
     }
   }
 
-  /** Returns the queries that measure the queue: running ones before ended ones, later ones before earlier ones. */
+  /** Returns the queries that measure the queue: running queries first, then by submission time, newest first. */
   private async sources(): Promise<Source[]> {
     const { queries } = await this.api.get<{ queries: QueryBrief[] }>("/api/v1/queries");
     const sources: Source[] = [];

@@ -131,7 +131,7 @@ TEST(Sampling, IsUniformForNeighboursAndIndependentOfTheTablesBits) {
     for (int i = 0; i < kBins; ++i) sum += (bins[i] - total / kBins) * (bins[i] - total / kBins) / (total / kBins);
     return sum;
   };
-  // With 63 degrees of freedom, the statistic exceeds 120 once in 20,000 cases.
+  // With 63 degrees of freedom, the statistic exceeds 120 once in 50,000 cases.
   EXPECT_LT(chi_squared(by_hash, kFlows), 120);
   EXPECT_LT(chi_squared(by_position, kFlows), 120);
   EXPECT_LT(chi_squared(within_slot, in_slot), 120);

@@ -190,8 +190,8 @@ void read_records(Bytes bytes, size_t offset, Message* message) {
   message->whole = offset == bytes.size();
 }
 
-// Returns false if the message ends before the end of the question's class. If its name is unreadable, returns true without a type, since
-// the name's end is unknown.
+// Returns false if the message ends before the end of the question's class. If its name is unreadable, returns true
+// without a type, since the name's end is unknown.
 bool read_question(Bytes bytes, size_t* offset, Message* message) {
   Hash hash;
   message->has_question_name = read_name(bytes, offset, &message->name, &hash, &message->flaw);

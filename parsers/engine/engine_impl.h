@@ -76,8 +76,8 @@ class Engine::Impl final : public StreamReceiver {
 
     bool follows(bool is_tcp) const { return is_tcp ? needs_connections(needs) : needs.datagrams; }
   };
-  // The room for parsers' state in an entry. An entry is either a TCP connection or a flow of datagrams, so the parsers
-  // of both kinds share the room.
+  // Space reserved for parser state in an entry. An entry is either a TCP connection or a flow of datagrams, so the
+  // parsers of both kinds share the room.
   struct StateBytes {
     uint32_t tcp = 0;
     uint32_t datagrams = 0;

@@ -204,7 +204,7 @@ Unit Exchange::element(std::string_view bytes, size_t line_bytes, uint64_t lengt
   return Unit::taken(whole);
 }
 
-// Begins the request once the command's name is known. Determines if it gets a reply.
+// Begins the request once the command's name is known. Determines whether it gets a reply.
 void Exchange::begin_request(bool certain) {
   const Side client = static_cast<Side>(client_);
   recognise(client, client, certain, certain);

@@ -139,7 +139,7 @@ class OrderedPairing {
     for (size_t i = 0; i < requests_.size() && visit(requests_[i]); ++i) {
     }
   }
-  // Reports the oldest requests as silent, for as long as `silent` returns true for them. `response` belongs to a later
+  // Reports the oldest requests as silent while `silent` returns true for them. `response` belongs to a later
   // request.
   template <typename Predicate>
   void pass_silent_while(Predicate silent, const Response& response, Sink& sink) {

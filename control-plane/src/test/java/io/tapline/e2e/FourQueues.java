@@ -448,7 +448,7 @@ final class FourQueues implements AutoCloseable {
     return numbers;
   }
 
-  /** Returns when the first event for the queue and the onset's source arrived after the onset. */
+  /** Returns the time at which the first event after the onset, for its source, arrived. */
   private static long firstEvent(List<ArrivedEvent> events, String queue, JsonNode onset) {
     String group = "queue=%s src_ip=%s".formatted(queue, onset.path("source").asText());
     LongStream times =

@@ -4,7 +4,7 @@ import io.tapline.aggregates.Accumulators;
 import io.tapline.aggregates.MergeableAggregate;
 import io.tapline.aggregates.PerGroup;
 
-/** The smallest value that at least a given share of all values do not exceed. */
+/** The smallest value that is not exceeded by at least a given share of all values. */
 public final class Percentile implements MergeableAggregate {
   @Override
   public String name() {

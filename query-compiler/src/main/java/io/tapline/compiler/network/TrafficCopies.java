@@ -40,7 +40,7 @@ final class TrafficCopies {
       return RuleMatch.ANY.through(in, out);
     }
 
-    /** Returns the name that rules give to the copies. */
+    /** Returns the name by which rules refer to these copies. */
     String monitor(String collector) {
       return "%s:ports-%d-%d"
           .formatted(collector, mark >>> 12 & CopyMark.MAX_PORT, mark & CopyMark.MAX_PORT);
@@ -139,7 +139,7 @@ final class TrafficCopies {
     return !ports.switches().contains(port.neighbour());
   }
 
-  /** Returns the host that receives each kind of copy, by the copies' name in rules. */
+  /** Returns the host that receives each kind of copy, keyed by the copies' name in rules. */
   Map<String, String> hosts() {
     Map<String, String> hosts = new LinkedHashMap<>();
     forEach((collector, crossing) -> hosts.put(crossing.monitor(collector), collector));

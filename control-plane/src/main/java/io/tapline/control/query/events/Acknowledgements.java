@@ -35,7 +35,7 @@ final class Acknowledgements {
     }
   }
 
-  /** Adds the acknowledgement of a batch that is logged, or whose query does not run. */
+  /** Adds the acknowledgement of a batch that has been logged, or whose query is not running. */
   void add(String agent, EventBatch batch, LongConsumer taken) {
     if (waiting.isEmpty()) {
       dueNs = System.nanoTime() + DELAY_NS;

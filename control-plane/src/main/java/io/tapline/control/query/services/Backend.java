@@ -35,7 +35,7 @@ public record Backend(
     int maxQueries,
     JobKey jobKey) {
   /**
-   * Returns Kafka and Redis as a query's job reaches them, with the job's logins.
+   * Returns the Kafka and Redis endpoints for a query's job, with the job's logins.
    *
    * @param atRedis the job's Redis login
    */
