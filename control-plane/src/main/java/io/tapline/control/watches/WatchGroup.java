@@ -1,6 +1,7 @@
 package io.tapline.control.watches;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.tapline.compiler.packets.TriggerCost;
 import io.tapline.control.drill.MonitorWatches.Listener;
 import io.tapline.control.drill.MonitorWatches.Watch;
 import io.tapline.control.registry.TriggerSet;
@@ -24,8 +25,7 @@ final class WatchGroup implements EventFollower.Receiver {
   static final int MAX_TRIGGERS = 16_384;
 
   /**
-   * Maximum number of distinct combinations of group, burst and window among a query's triggers
-   * (parsers/trigger/program.h).
+   * Maximum number of distinct {@link Kind}s among a query's triggers (parsers/trigger/program.h).
    */
   static final int MAX_KINDS = 16;
 
@@ -47,7 +47,7 @@ final class WatchGroup implements EventFollower.Receiver {
   private final Map<Integer, Member> members = new TreeMap<>();
 
   /** Number of members of each kind. */
-  private final Map<PacketTrigger, Integer> kinds = new HashMap<>();
+  private final Map<Kind, Integer> kinds = new HashMap<>();
 
   private int next;
   private long version;
@@ -78,18 +78,26 @@ final class WatchGroup implements EventFollower.Receiver {
     if (!wanted.equals(key) || key.everyNs() > MAX_SHARED_NS && !members.isEmpty()) {
       return false;
     }
-    boolean fits = kinds.size() < MAX_KINDS || kinds.containsKey(kind(trigger));
+    boolean fits = kinds.size() < MAX_KINDS || kinds.containsKey(Kind.of(trigger));
     return fits && members.size() < MAX_TRIGGERS;
   }
 
-  /** Returns the parts of a trigger that determine which other triggers it is counted with. */
-  private static PacketTrigger kind(PacketTrigger trigger) {
-    return PacketTrigger.newBuilder()
-        .addAllGroup(trigger.getGroupList())
-        .addAllNetworks(trigger.getNetworksList())
-        .setBurst(trigger.getBurst())
-        .setWindow(trigger.getWindow())
-        .build();
+  /**
+   * The properties of a trigger that determine which other triggers it is counted with.
+   *
+   * @param parts its group, networks, burst and window
+   */
+  private record Kind(PacketTrigger parts, boolean comparesValues) {
+    static Kind of(PacketTrigger trigger) {
+      PacketTrigger parts =
+          PacketTrigger.newBuilder()
+              .addAllGroup(trigger.getGroupList())
+              .addAllNetworks(trigger.getNetworksList())
+              .setBurst(trigger.getBurst())
+              .setWindow(trigger.getWindow())
+              .build();
+      return new Kind(parts, TriggerCost.comparesValues(trigger));
+    }
   }
 
   /** Adds a watch, which the next version will contain; returns its trigger's number. */
@@ -101,7 +109,7 @@ final class WatchGroup implements EventFollower.Receiver {
   /** Adds a watch with a given number, such as one that an earlier server assigned. */
   synchronized void put(int number, Watch watch, Listener listener) {
     members.put(number, new Member(watch, number, listener));
-    kinds.merge(kind(watch.trigger()), 1, Integer::sum);
+    kinds.merge(Kind.of(watch.trigger()), 1, Integer::sum);
     next = Math.max(next, number + 1);
     changed = true;
   }
@@ -111,7 +119,7 @@ final class WatchGroup implements EventFollower.Receiver {
       Member removed = members.remove(number);
       if (removed != null) {
         changed = true;
-        kinds.computeIfPresent(kind(removed.trigger), (kind, n) -> n == 1 ? null : n - 1);
+        kinds.computeIfPresent(Kind.of(removed.trigger), (kind, n) -> n == 1 ? null : n - 1);
       }
     }
   }

@@ -99,7 +99,7 @@ public final class TriggerCost {
       long windowNs,
       List<String> group,
       List<PrefixLength> networks,
-      boolean keepsValues) {
+      boolean comparesValues) {
     static Channel of(PacketTrigger trigger) {
       long everyNs = Durations.toNanos(trigger.getEvery());
       long windowNs = trigger.hasWindow() ? Durations.toNanos(trigger.getWindow()) : everyNs;
@@ -108,7 +108,7 @@ public final class TriggerCost {
           windowNs,
           trigger.getGroupList(),
           trigger.getNetworksList(),
-          !kinds(trigger).isEmpty());
+          comparesValues(trigger));
     }
 
     /** Returns the number of panes in a window, which are counted separately. */
@@ -167,6 +167,14 @@ public final class TriggerCost {
             step ->
                 step.hasMeasure() && !FROM_HEADERS.contains(step.getMeasure())
                     || step.getQuantile().getMeasure() == PacketStep.Measure.RTT_NS);
+  }
+
+  /**
+   * Returns true if a trigger compares distinct values or percentiles. Such triggers share counters
+   * only with each other.
+   */
+  public static boolean comparesValues(PacketTrigger trigger) {
+    return !kinds(trigger).isEmpty();
   }
 
   /** Returns the kinds of distinct values and percentiles that a trigger compares. */
