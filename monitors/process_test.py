@@ -191,7 +191,7 @@ class WrongInputTest(MonitorTest):
         os.chmod(path, 0)
         if os.geteuid() == 0:
             os.chmod(self.directory.name, 0o755)
-        self.assert_fails(1, "no permission", arguments=["--pcap", path, "--parser", "http_get"], **as_unprivileged_user(self))
+        self.assert_fails(1, "permission denied", arguments=["--pcap", path, "--parser", "http_get"], **as_unprivileged_user(self))
 
     def test_unreachable_broker(self):
         start = time.monotonic()
