@@ -56,7 +56,7 @@ class TokensTest {
       value = {
         "{queries: -1} | tenant web: queries must be a whole number of at least 0",
         "{requests_per_second: 0} | tenant web: requests_per_second must be a whole number of at least 1",
-        "{event_streams: many} | tenant web: event_streams: a whole number",
+        "{event_streams: many} | tenant web: event_streams must be a whole number",
         "{streams: 3} | tenant web: unknown member \"streams\"",
       })
   void errorsInAQuotaAreReported(String entry, String message) {
