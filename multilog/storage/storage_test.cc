@@ -217,7 +217,7 @@ TEST_F(StorageTest, ATruncatedJournalReplacesADamagedSegmentOnlyAtTheEnd) {
     files["/d/w0-00000000.seg"][20] ^= 1;
     files_.restore(files);
     log = open();
-    EXPECT_EQ(check_rows(*log), 0u);
+    EXPECT_EQ(check_rows(*log), is_last ? 0u : 1u);
     EXPECT_EQ(log->writer(0)->tail(), is_last ? 100u : 4000u);
     EXPECT_EQ(log->recovery().lost_rows, is_last ? kSegmentRows - 100 : kSegmentRows);
     EXPECT_EQ(log->aggregate({}, {.function = "COUNT"})->values[0].as_double(), is_last ? 100 : 4000 - kSegmentRows);

@@ -99,7 +99,7 @@ public final class TriggerCost {
       long windowNs,
       List<String> group,
       List<PrefixLength> networks,
-      boolean comparesValues) {
+      boolean keepsValues) {
     static Channel of(PacketTrigger trigger) {
       long everyNs = Durations.toNanos(trigger.getEvery());
       long windowNs = trigger.hasWindow() ? Durations.toNanos(trigger.getWindow()) : everyNs;
@@ -108,7 +108,7 @@ public final class TriggerCost {
           windowNs,
           trigger.getGroupList(),
           trigger.getNetworksList(),
-          comparesValues(trigger));
+          TriggerCost.comparesValues(trigger));
     }
 
     /** Returns the number of panes in a window, which are counted separately. */
