@@ -189,7 +189,7 @@ class OperatorsTest {
   @Test
   void eachSnapshotOfAWholeQueryCountsItsOwnOmittedRows() throws Exception {
     Plan plan = Plans.plan("q", 1, Plans.group("COUNT", "\"url\"", "\"slide\":\"1s\""));
-    try (Pipeline pipeline = new Pipeline(plan, JobOptions.defaults().withBounds(32, 1000, 20))) {
+    try (Pipeline pipeline = new Pipeline(plan, JobOptions.defaults().withBounds(1000, 10, 20))) {
       MonitorStream monitor = new MonitorStream("q", "m0", 0, 1);
       for (int second = 0; second < 4; second++) {
         long begin = second * SECOND;
