@@ -229,7 +229,8 @@ TEST(ConfigTest, TapsAreFilesOrInterfaces) {
   EXPECT_NE(fault({"--tap", "sw1=m0", "--pcap", "a.pcap"}).find("several inputs"), std::string::npos);
   EXPECT_NE(fault({"--tap", "sw1=m0", "--tap", "sw2=a.pcap"}).find("./NAME"), std::string::npos);
   EXPECT_NE(fault({"--tap", "sw1=m0", "--tap", "sw1=m1"}).find("the tap sw1 is given twice"), std::string::npos);
-  EXPECT_NE(fault({"--pcap", "a.pcap", "--pcap", "a.pcap"}).find("use the source for one tap"), std::string::npos);
+  EXPECT_NE(fault({"--pcap", "a.pcap", "--pcap", "a.pcap"}).find("use each source for one tap only"),
+            std::string::npos);
   EXPECT_EQ(fault({"--tap", "sw1:2:in=m0"}),
             "--tap: the tap 'sw1:2:in=m0': 'in' is not a side of a queue: use arrivals or departures");
 }
