@@ -232,9 +232,6 @@ void Lane::process_one(const RawPacket& raw) {
     if (gate_.active() == 0 && !options_.stay) return;
   }
   if (raw.time_ns >= next_second_ns_) close_second(raw.time_ns);
-  if (waiting_ + 2 > packets_.size()) [[unlikely]] {
-    run_parsers();
-  }
   ++accounting_.received;
   accounting_.received_bytes += raw.wire_bytes;
   TapAccounting& tap = taps_[raw.tap];

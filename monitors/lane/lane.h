@@ -172,8 +172,8 @@ class Lane {
   };
   std::vector<TapSeen> taps_seen_;
   uint64_t forgotten_views_ = 0;  // forgotten views that are already in accounting_
-  // Decoded and wanted packets that the parsers have not seen yet, with room for a datagram after its last fragment.
-  std::array<Packet, kBurstPackets + 1> packets_;
+  // Decoded and wanted packets that the parsers have not seen yet, with room for a datagram behind each fragment.
+  std::array<Packet, 2 * kBurstPackets> packets_;
   size_t waiting_ = 0;
   LaneAccounting own_accounting_;
   LanePage* page_;  // null without a supervisor
