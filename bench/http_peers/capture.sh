@@ -1,7 +1,7 @@
 #!/bin/bash
-# capture.sh REQUESTS FOLDER: runs nginx and a client in private namespaces. Writes FOLDER/clean.pcap, tcpdump's capture
-# of the traffic between them, and FOLDER/access.jsonl, nginx's log. Needs root. Runs itself again inside the
-# namespaces, with --within.
+# capture.sh REQUESTS FOLDER: runs nginx and a client in private namespaces, and captures their traffic with tcpdump.
+# Writes FOLDER/clean.pcap and nginx's log, FOLDER/access.jsonl. Needs root. Runs itself again inside the namespaces,
+# with --within.
 set -euo pipefail
 
 fail() {

@@ -25,8 +25,8 @@ struct OutputStats {
   uint64_t batches = 0;
   uint64_t bytes = 0;    // size of these batches, or of JSON lines
   uint64_t refused = 0;  // batches for which there was no room
-  // Events that lack the tuple that decided them, because it was too long or there was no room for it among the tuples
-  // of open windows.
+  // Events that lack the tuple that decided them, because it was too long, or because there was no room for it among
+  // the tuples kept for open windows.
   uint64_t event_tuples_too_long = 0;
   uint64_t event_tuples_no_room = 0;
   // The used share of the queue, 0 to 1; with several outputs, that of the fullest one.

@@ -10,8 +10,8 @@ namespace tapline {
 // keywords and their case are kept.
 //
 // Reads both MySQL's and PostgreSQL's SQL, without knowing which it is: strings in double quotes are treated as
-// literals (in PostgreSQL they are names, which also become ?). A literal or comment without an end extends to the end
-// of the statement.
+// literals (in PostgreSQL they are names, which also become ?). A literal or comment without an end extends to the
+// statement's end.
 void append_sql_template(std::string_view statement, std::string* out);
 
 }  // namespace tapline

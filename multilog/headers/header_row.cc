@@ -144,8 +144,8 @@ uint32_t end_of_frame(const RawPacket& raw, const Packet& packet) {
   return may_carry_packet(packet) ? packet.payload_offset : raw.captured_bytes;
 }
 
-// Copies the frame's first bytes without a telemetry header, so that other programs can parse them. Returns the number
-// of bytes copied.
+// Copies the frame's first bytes without a telemetry header, so that other programs can parse them. Returns how many
+// bytes were copied.
 uint8_t copy_frame(const RawPacket& raw, const Packet& packet, uint32_t max_bytes, uint8_t* row) {
   const uint32_t end = end_of_frame(raw, packet);
   const auto copy = [&](uint32_t begin, uint32_t until, uint32_t target) {

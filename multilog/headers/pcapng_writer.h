@@ -1,6 +1,6 @@
-// Writes rows as a section of pcapng (draft-ietf-opsawg-pcapng): one section header, one interface for each combination
-// of tap and link type that occurs, times in nanoseconds, and each frame's kept bytes and length on the wire. A file
-// may contain several consecutive sections.
+// Writes rows as a section of pcapng (draft-ietf-opsawg-pcapng): one section header, one interface per combination of
+// tap and link type that occurs, times in nanoseconds, and each frame's kept bytes and length on the wire. A file may
+// contain several consecutive sections.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Tests SIGKILL under load. A child process appends, and reports through a pipe which rows are guaranteed to be
-// durable, until it is killed at a random moment. The rows loaded afterwards must include these rows, and be a prefix
-// of each writer's rows. There are ten kills per durability mode; MULTILOG_KILLS sets another number.
+// durable, until it is killed at a random moment. Each writer's rows that are loaded afterwards must be a prefix that
+// includes these. There are ten kills per durability mode; MULTILOG_KILLS sets another number.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -68,9 +68,9 @@ struct TriggerEngine::Trigger {
   size_t next_alerted = 0;
 };
 
-// Triggers on one aggregate that agree in window, period and `early`. The windows to evaluate are computed once for all
-// of them. A test of a simple condition reads only the contiguous `conditions`, since reading a thousand triggers from
-// the heap would cost a thousand cache misses every millisecond.
+// Triggers on one aggregate that agree in window, period and `early`. The windows to evaluate are computed once for the
+// whole group. A test of a simple condition reads only the contiguous `conditions`, since reading a thousand triggers
+// from the heap would cost a thousand cache misses every millisecond.
 struct TriggerEngine::Group {
   uint32_t buckets = 1;
   bool early = false;

@@ -167,8 +167,8 @@ void Engine::Impl::deliver_run() {
     Timer timer(loaded, run_.size(), timed_);
     Connection*& connection = run_.front().connection;
     if (connection != nullptr && !loaded->follows(connection->is_tcp())) [[unlikely]] {
-      // Other parsers follow the connection, but this one must not see it. If there are several parsers, a run consists
-      // of one packet.
+      // Other parsers follow the connection, but this one must not see it. If there are several parsers, a run has only
+      // one packet.
       Connection* const hidden = std::exchange(connection, nullptr);
       loaded->parser->process(run_, loaded->emitter);
       connection = hidden;

@@ -29,9 +29,9 @@ bool Sweep::test_waiting(const GroupKey& key, uint32_t* work) {
   return true;
 }
 
-// Adds the sketches of all counters that have packets of the trigger: without groups, the cells' counters; with groups,
-// those in counted_ and, if `has_rest`, also the cells' counters, whose packets may belong to any group. Returns false
-// if the work was used up: call it again.
+// Adds the sketches of all counters that have packets of the trigger. Without groups, these are the cells' counters.
+// With groups, they are the counters in counted_ and, if `has_rest`, the cells', whose packets may belong to any group.
+// Returns false if the work was used up: call it again.
 bool Sweep::sum_sketches(uint32_t bit, bool has_rest, uint32_t* work) {
   if (!is_summing_ && has_same_sums(bit, has_rest, work)) return true;
   if (!is_summing_) {

@@ -16,8 +16,8 @@ import java.util.stream.IntStream;
  */
 final class Clustering {
   /**
-   * Number of the smallest clusters that are candidates for a merge with a cluster, in addition to
-   * those in its groups of edge switches. If there are few clusters, all are candidates.
+   * Number of the smallest clusters that are candidates for a merge with a cluster. Clusters in the
+   * same groups of edge switches are candidates, too. If there are few clusters, all are.
    */
   private static final int FAR_CANDIDATES = 24;
 

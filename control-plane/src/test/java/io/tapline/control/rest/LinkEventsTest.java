@@ -82,8 +82,8 @@ class LinkEventsTest {
   }
 
   /**
-   * Writes a query with two triggers: the first evaluates the given parser's tuples, the second
-   * those of http_get.
+   * Writes a query with two triggers. The first evaluates the given parser's tuples, and the second
+   * evaluates tuples of http_get.
    */
   private static void add(String id, String parser) {
     stored.add(id, "running");

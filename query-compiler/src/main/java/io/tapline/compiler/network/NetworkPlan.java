@@ -32,8 +32,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * The placement of a query in a network: the flows to be placed, their layout, and the mirror table
- * of each switch. Planning is deterministic.
+ * The placement of a query in a network: the flows to be placed, their layout, and each switch's
+ * mirror table. Planning is deterministic.
  *
  * <p>Each host of a named side is expected to have as much matching traffic as its last measured
  * rate, or {@link Rates#DEFAULT_BPS}. If both sides are named, the planner tries both and chooses

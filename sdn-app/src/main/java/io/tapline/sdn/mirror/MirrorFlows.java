@@ -46,8 +46,8 @@ public final class MirrorFlows {
   public static final int FORWARDING_TABLE = 1;
 
   /**
-   * Base of the priorities of mirror flows. A flow's priority is this plus three times the number
-   * of bits that its rule fixes (fewer than 420), plus 0 to 2 to order the flows of a rule.
+   * Base of the priorities of mirror flows. A flow's priority is this base, plus three for each bit
+   * that its rule fixes (fewer than 420), plus 0 to 2 to order the flows of a rule.
    */
   public static final int LOWEST_PRIORITY = 1000;
 
