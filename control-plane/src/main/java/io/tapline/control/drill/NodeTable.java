@@ -19,7 +19,8 @@ final class NodeTable implements AutoCloseable {
   /**
    * Creates a table of the permanent nodes.
    *
-   * @throws IllegalArgumentException if two nodes have the same name, or {@code access} refuses a node
+   * @throws IllegalArgumentException if two nodes have the same name, or {@code access} refuses a
+   *     node
    */
   NodeTable(List<NodeAddress> addresses, NodeAccess access) {
     this.access = access;
