@@ -14,7 +14,12 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @MakesNetworkDevices
 class FourQueuesTest {
-  private static final FourQueues.Load LOAD = new FourQueues.Load(5, 100, 2, 110, 800, 20);
+  private static final FourQueues.Load LOAD = new FourQueues.Load(5, 100, 6, 110, 1000, 20);
+
+  /**
+   * A busy machine delays some bursts so much that they do not fill the queue, or that they merge.
+   */
+  private static final int BURSTS_AT_LEAST = 2;
 
   /** Uses bounds that a machine meets even while other tests are running. */
   @Test
@@ -33,7 +38,7 @@ class FourQueuesTest {
       assertThat(queue.bytes()).as(seen).anyMatch(bytes -> bytes > max / 5);
       assertThat(queue.error(0.5)).as(seen).isLessThan(2L * FourQueues.WIRE);
       assertThat(queue.error(0.9)).as(seen).isLessThan(max / 10);
-      assertThat(queue.alertNs()).as(seen).hasSizeGreaterThanOrEqualTo(LOAD.bursts());
+      assertThat(queue.alertNs()).as(seen).hasSizeGreaterThanOrEqualTo(BURSTS_AT_LEAST);
       assertThat(FourQueues.quantile(queue.alertNs(), 0.5))
           .as(seen)
           .isLessThan(TimeUnit.SECONDS.toNanos(1));
