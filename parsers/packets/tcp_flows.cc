@@ -14,7 +14,7 @@ namespace {
 // Sequence numbers further apart than this belong to different connections.
 constexpr int32_t kMaxJumpBytes = 1 << 26;
 
-constexpr uint32_t kLastSentMask = (1u << 28) - 1;
+constexpr uint32_t kLastSentMask = (1u << 27) - 1;
 // Keep-alives are at least a second apart, since systems configure their interval in seconds.
 constexpr uint32_t kMinKeepAliveMs = 900;
 constexpr uint32_t kMaxLateMs = 60'000;
@@ -59,7 +59,8 @@ TcpFlows::TcpFlows(const TcpFlowOptions& options)
     : options_(options),
       set_mask_(options.max_flows / kWays - 1),
       places_(options.max_flows / kWays * sizeof(Places)),
-      flow_memory_(options.max_flows * sizeof(Flow)) {
+      flow_memory_(options.max_flows * sizeof(Flow)),
+      hole_memory_(options.max_flows * 2 * kHoles * sizeof(Hole)) {
   std::random_device random;
   for (uint64_t& word : hash_key_) word = (uint64_t{random()} << 32 | random()) | 1;
 }
@@ -121,6 +122,12 @@ TcpFlows::Flow* TcpFlows::find(const Key& key, int64_t time_ns) const {
   return nullptr;
 }
 
+TcpFlows::Sender TcpFlows::sender(Flow* flow, int side) const {
+  const auto index = static_cast<size_t>(flow - reinterpret_cast<Flow*>(flow_memory_.data()));
+  Hole* const holes = reinterpret_cast<Hole*>(hole_memory_.data()) + (index * 2 + static_cast<size_t>(side)) * kHoles;
+  return {&flow->sides[side], holes};
+}
+
 TcpFlows::Flow* TcpFlows::add(const Key& key, int64_t time_ns) {
   Places& slots = *places(key.hash);
   const uint32_t now_ms = milliseconds(time_ns);
@@ -151,16 +158,16 @@ void TcpFlows::observe_one(const Key& key, const Sample& sample, const TcpNumber
   }
   TcpFacts* own = &batch->facts[batch->size - 1];
   TcpFacts peer_facts;
-  SideState& sender = flow->sides[key.side];
+  const Sender sender = this->sender(flow, key.side);
   SideState& receiver = flow->sides[1 - key.side];
   if (options_.window_ns > 0) begin_window(flow, key.side, sample.time_ns / options_.window_ns, own, &peer_facts);
   const bool is_syn = (sample.tcp_flags & tcp_flag::kSyn) != 0;
   const uint32_t seq = numbers.seq + (is_syn ? 1 : 0);
   if (is_syn) {
-    sender.syn_seen = true;
-    sender.restart_at = seq;
+    sender.state->syn_seen = true;
+    sender.state->restart_at = seq;
   }
-  if (sample.payload_bytes > 0) send(&sender, seq, sample, own);
+  if (sample.payload_bytes > 0) send(sender, seq, sample, own);
   if ((sample.tcp_flags & tcp_flag::kAck) != 0) acknowledge(&receiver, numbers.ack, sample.time_ns, own, &peer_facts);
   if (peer_facts.in_flight_bytes == 0 && peer_facts.unacked_bytes == 0) return;
   batch->samples[batch->size] = correction_for_peer(sample);
@@ -183,7 +190,7 @@ void TcpFlows::begin_window(Flow* flow, int side, int64_t window, TcpFacts* own,
   }
 }
 
-void TcpFlows::start(SideState* side, uint32_t seq) const {
+void TcpFlows::start(SideState* side, uint32_t seq) {
   *side = SideState{};
   side->seq_end = side->window_mark = seq;
   side->seq_known = true;
@@ -198,7 +205,8 @@ bool TcpFlows::is_keep_alive(const SideState& side, uint32_t seq, const Sample& 
   return elapsed_ms(side.last_sent_ms, milliseconds(sample.time_ns), kLastSentMask) >= kMinKeepAliveMs;
 }
 
-void TcpFlows::send(SideState* side, uint32_t seq, const Sample& sample, TcpFacts* facts) {
+void TcpFlows::send(const Sender& sender, uint32_t seq, const Sample& sample, TcpFacts* facts) {
+  SideState* const side = sender.state;
   const uint32_t end = seq + sample.payload_bytes;
   const bool restarts =
       side->syn_seen && seq == side->restart_at && sequence_distance(seq, side->seq_end) != 0 &&
@@ -211,10 +219,10 @@ void TcpFlows::send(SideState* side, uint32_t seq, const Sample& sample, TcpFact
   const int32_t ahead = sequence_distance(side->seq_end, seq);
   if (ahead > 0) {
     facts->missing_bytes = static_cast<uint32_t>(ahead);
-    add_hole(side, side->seq_end, seq, sample.time_ns);
+    add_hole(sender, side->seq_end, seq, sample.time_ns);
   } else if (ahead < 0) {
     const bool all_old = sequence_distance(end, side->seq_end) >= 0;
-    fill(side, seq, all_old ? end : side->seq_end, sample.time_ns, facts);
+    fill(sender, seq, all_old ? end : side->seq_end, sample.time_ns, facts);
     // The ACK of a segment that was sent twice is ambiguous (Karn and Partridge 1987).
     side->measuring = false;
     if (all_old) return;
@@ -227,9 +235,10 @@ void TcpFlows::send(SideState* side, uint32_t seq, const Sample& sample, TcpFact
 }
 
 // Handles bytes below the highest one seen: those in a hole are new here, and all others were captured before.
-void TcpFlows::fill(SideState* side, uint32_t begin, uint32_t end, int64_t time_ns, TcpFacts* facts) {
+void TcpFlows::fill(const Sender& sender, uint32_t begin, uint32_t end, int64_t time_ns, TcpFacts* facts) {
   uint32_t repeated = end - begin;
-  for (Hole& hole : side->holes) {
+  for (int i = 0; sender.state->has_holes && i < kHoles; ++i) {
+    Hole& hole = sender.holes[i];
     if (hole.begin == hole.end) continue;
     const uint32_t first = sequence_distance(hole.begin, begin) > 0 ? begin : hole.begin;
     const uint32_t last = sequence_distance(end, hole.end) > 0 ? end : hole.end;
@@ -242,14 +251,17 @@ void TcpFlows::fill(SideState* side, uint32_t begin, uint32_t end, int64_t time_
     const Hole previous_hole = {hole.begin, first, hole.since_ns}, after = {last, hole.end, hole.since_ns};
     hole = previous_hole.begin != previous_hole.end ? previous_hole : after;
     if (previous_hole.begin != previous_hole.end && after.begin != after.end)
-      add_hole(side, after.begin, after.end, after.since_ns);
+      add_hole(sender, after.begin, after.end, after.since_ns);
   }
   facts->retransmitted_bytes = repeated;
 }
 
-void TcpFlows::add_hole(SideState* side, uint32_t begin, uint32_t end, int64_t time_ns) {
-  Hole* chosen_hole = &side->holes[0];
-  for (Hole& hole : side->holes) {
+void TcpFlows::add_hole(const Sender& sender, uint32_t begin, uint32_t end, int64_t time_ns) {
+  const std::span holes(sender.holes, kHoles);
+  if (!sender.state->has_holes) std::ranges::fill(holes, Hole{});
+  sender.state->has_holes = true;
+  Hole* chosen_hole = &holes[0];
+  for (Hole& hole : holes) {
     if (hole.begin == hole.end) {
       chosen_hole = &hole;
       break;

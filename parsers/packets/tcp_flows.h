@@ -11,7 +11,7 @@
 namespace tapline {
 
 struct TcpFlowOptions {
-  uint32_t max_flows = 1 << 20;  // a power of two, at least 4; a flow takes about 200 bytes once it is used
+  uint32_t max_flows = 1 << 20;  // a power of two, at least 4; a flow takes 136 bytes once it is used, 200 with holes
   // A hole that is filled within this time counts as reordering; one that is filled later, as a retransmission.
   int64_t reorder_ns = 3'000'000;
   // The windows of in_flight_bytes and unacked_bytes, aligned to the epoch. 0: both stay zero.
@@ -36,10 +36,12 @@ struct SampleBatch {
 // connection continues, it is treated as joined in mid-stream: bytes that were sent before are not known to be
 // retransmitted.
 //
-//   places (sets of four)                           flows, three cache lines each
-//   ┌─────────────┬────────────────────────┐        ┌─────┬──────────────────┬──────────────────┐
-//   │ 4 tags (32) │ 4 times last seen (ms) │ ─────▶ │ key │ one side's state │ the other side's │
-//   └─────────────┴────────────────────────┘        └─────┴──────────────────┴──────────────────┘
+//   places (sets of four)                           flows, two cache lines each                    holes, one line
+//   ┌─────────────┬────────────────────────┐        ┌─────┬──────────────────┬──────────────────┐  ┌───────┬───────┐
+//   │ 4 tags (32) │ 4 times last seen (ms) │ ─────▶ │ key │ one side's state │ the other side's │─▶│ 2 + 2 holes   │
+//   └─────────────┴────────────────────────┘        └─────┴──────────────────┴──────────────────┘  └───────┴───────┘
+//
+// Holes are separate because few flows have any: in a table of a million flows, each cache line is fetched from memory.
 //
 // One per lane; not thread-safe.
 class TcpFlows {
@@ -73,20 +75,25 @@ class TcpFlows {
     uint32_t restart_at;         // the first byte after the latest SYN
     uint32_t measured_end;       // rtt_ns is measured when this is acknowledged
     uint32_t window_mark;        // seq_end at the end of the last window
-    uint32_t last_sent_ms : 28;  // time of the latest payload; wraps after three days
+    uint32_t last_sent_ms : 27;  // time of the latest payload; wraps after a day and a half
     bool seq_known : 1;
     bool ack_known : 1;
     bool syn_seen : 1;
     bool measuring : 1;
+    bool has_holes : 1;  // false: the side's holes are not set
     int64_t measured_ns;
-    Hole holes[kHoles];
   };
   struct alignas(64) Flow {
     uint64_t key[kKeyWords];
     int64_t window;
     SideState sides[2];
   };
-  static_assert(sizeof(Flow) == 192, "three cache lines");
+  static_assert(sizeof(Flow) == 128, "two cache lines");
+  // The data that one side has sent, with its holes.
+  struct Sender {
+    SideState* state;
+    Hole* holes;
+  };
   struct Places {
     uint32_t tags[kWays];  // 0: free
     uint32_t last_seen_ms[kWays];
@@ -102,15 +109,16 @@ class TcpFlows {
   Flow* flow(uint64_t hash, uint32_t way) const {
     return reinterpret_cast<Flow*>(flow_memory_.data()) + (hash & set_mask_) * kWays + way;
   }
+  Sender sender(Flow* flow, int side) const;
   Flow* find(const Key& key, int64_t time_ns) const;
   Flow* add(const Key& key, int64_t time_ns);
   void observe_one(const Key& key, const Sample& sample, const TcpNumbers& numbers, SampleBatch* batch);
   void begin_window(Flow* flow, int side, int64_t window, TcpFacts* own, TcpFacts* peer_facts) const;
   static bool is_keep_alive(const SideState& side, uint32_t seq, const Sample& sample);
-  void send(SideState* side, uint32_t seq, const Sample& sample, TcpFacts* facts);
-  void start(SideState* side, uint32_t seq) const;
-  void fill(SideState* side, uint32_t begin, uint32_t end, int64_t time_ns, TcpFacts* facts);
-  void add_hole(SideState* side, uint32_t begin, uint32_t end, int64_t time_ns);
+  void send(const Sender& sender, uint32_t seq, const Sample& sample, TcpFacts* facts);
+  static void start(SideState* side, uint32_t seq);
+  void fill(const Sender& sender, uint32_t begin, uint32_t end, int64_t time_ns, TcpFacts* facts);
+  void add_hole(const Sender& sender, uint32_t begin, uint32_t end, int64_t time_ns);
   static void acknowledge(SideState* sent, uint32_t ack, int64_t time_ns, TcpFacts* own, TcpFacts* peer_facts);
 
   TcpFlowOptions options_;
@@ -118,6 +126,7 @@ class TcpFlows {
   uint64_t hash_key_[8];
   ZeroedArray places_;
   ZeroedArray flow_memory_;
+  ZeroedArray hole_memory_;
   std::array<Key, kBurst> keys_;
   uint64_t flows_ = 0;
   uint64_t evicted_flows_ = 0;
