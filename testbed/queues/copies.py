@@ -4,10 +4,11 @@
   copies.py POLLS LINK_BITS_PER_S DELAY_NS SHARE CAPTURE=MARK,...  ...
 
 Reads captures of copies (nanosecond pcap) and the polls of backlog.py, in which the first device has mark 1, the second
-mark 2, and so on. Prints a line of JSON for each queue: the number of packets that arrived, left and were matched; for
-each poll at which the queue was not empty, according to the kernel or to the copies, the kernel's bytes and the error
-of the bytes that Tapline computes from the copies; the number of polls that took longer than 200 us, which are left
-out; and the sources and times at which flows began to meet the condition on delay and share.
+mark 2, and so on. Prints a line of JSON for each queue: the number of packets that arrived, left and were matched,
+without packets that may still wait when the capture ends; for each poll at which the queue was not empty, according to
+the kernel or to the copies, the kernel's bytes and the error of the bytes that Tapline computes from the copies; the
+number of polls that took longer than 200 us, which are left out; and the sources and times at which flows began to meet
+the condition on delay and share.
 """
 import collections
 import json
@@ -61,6 +62,13 @@ def matched(arrivals, departures, link_bits_per_s):
     sent_ns = time_ns + after.size * 8e9 / link_bits_per_s
     result.append((before, after, round(time_ns)))
   return result
+
+
+def without_waiting(arrivals, departures):
+  """Returns the arrivals up to the last one that left: those after it may still wait when the capture ends."""
+  left = {copy.key for copy in departures}
+  last = max((number for number, copy in enumerate(arrivals) if copy.key in left), default=-1)
+  return arrivals[:last + 1]
 
 
 def passages(arrivals, departures, link_bits_per_s):
@@ -121,6 +129,7 @@ def compare(polls_path, link_bits_per_s, delay_ns, share, captures):
     queues = copies_of(pathlib.Path(path))
     for mark in map(int, marks.split(",")):
       arrivals, departures = queues[mark]
+      arrivals = without_waiting(arrivals, departures)
       rows, totals = passages(arrivals, departures, link_bits_per_s)
       short_polls = [poll for poll in polls[ports[mark]] if is_short(poll)]
       differences = errors(rows, short_polls)

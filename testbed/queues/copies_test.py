@@ -2,7 +2,7 @@
 """Tests copies.py with packets whose times are known."""
 import unittest
 
-from copies import EPISODE_NS, Copy, errors, matched, onsets
+from copies import EPISODE_NS, Copy, errors, matched, onsets, without_waiting
 
 SIZE = 1000
 SERVICE_NS = 1_000_000
@@ -31,6 +31,11 @@ class QueueCopiesTest(unittest.TestCase):
     pairs = matched(before, after[:4] + after[5:], LINK)
     self.assertEqual([after.key for _, after, _ in pairs], [copy.key for copy in after[:4] + after[5:]])
     self.assertEqual([time_ns for _, _, time_ns in pairs], [i * SERVICE_NS for i in range(9)], "the link never pauses")
+
+  def test_packets_that_may_still_wait_at_the_end_have_not_arrived(self):
+    before, after = crossing([0] * 10)
+    self.assertEqual(without_waiting(before, after[:4] + after[5:8]), before[:8])
+    self.assertEqual(without_waiting(before, []), [])
 
   def test_a_packet_leaves_when_the_link_has_sent_the_one_before_it(self):
     before, after = crossing([0] * 10)

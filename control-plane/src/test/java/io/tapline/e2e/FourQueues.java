@@ -112,7 +112,7 @@ final class FourQueues implements AutoCloseable {
   /**
    * A queue's results.
    *
-   * @param arrived number of copies of arrivals
+   * @param arrived number of copies of arrivals, without packets that may still wait at the end
    * @param left number of copies of departures
    * @param matched number of packets with copies of both the arrival and the departure
    * @param dropped number of packets that Open vSwitch dropped because the queue was full
