@@ -41,8 +41,7 @@ PacketSource::Burst PortSource::poll(std::span<RawPacket> packets) {
   if (times_) times_->look(room);
   mbuf_count_ = port_->receive(queue_, mbufs_.data(), room);
   if (mbuf_count_ == 0) {
-    const int64_t reached_ns = polled_at_ns_ - bound_ns_;
-    sent_time_ns_ = bound_ns_ == 0 ? reached_ns : std::max(sent_time_ns_, reached_ns);
+    sent_time_ns_ = std::max(sent_time_ns_, polled_at_ns_ - bound_ns_);
     return {};
   }
   const int64_t now_ns = wall_ns();

@@ -19,7 +19,10 @@ namespace tapline {
 // minus this bound. A packet whose time is before one already reported is late, and gets that one instead.
 class PortSource final : public PacketSource {
  public:
-  PortSource(std::shared_ptr<Port> port, uint16_t queue, int64_t bound_ns = 0)
+  // The kernel timestamps a packet some microseconds before a poll can return it, or more if it is interrupted.
+  static constexpr int64_t kUsualBoundNs = 200'000;
+
+  PortSource(std::shared_ptr<Port> port, uint16_t queue, int64_t bound_ns = kUsualBoundNs)
       : port_(std::move(port)), queue_(queue), bound_ns_(bound_ns) {}
   ~PortSource() override { free_burst(); }
 

@@ -27,6 +27,12 @@ class Lost(Exception):
   """The monitor, the server or a capture reports losses, probably because the machine was too busy."""
 
 
+class Events(list):
+  """A run's events. `late` is the number of packets that the monitor received after it had passed their time, and
+  counted at a later time than the captures show."""
+  late = 0
+
+
 @dataclass(frozen=True)
 class Outcome:
   """One run: the packets (or other items) that the evaluator read from the receiver's captures, and their comparisons
@@ -55,9 +61,9 @@ def compile_plan(query, path):
 
 @contextlib.contextmanager
 def monitor(query, folder):
-  """Runs a query on packets in a monitor while the body runs. Yields a list, which it fills with the events after the
-  body has ended. May raise Lost."""
-  plan, tuples, events = folder / "plan.json", folder / "tuples.json", []
+  """Runs a query on packets in a monitor while the body runs. Yields Events, which it fills after the body has ended. May
+  raise Lost."""
+  plan, tuples, events = folder / "plan.json", folder / "tuples.json", Events()
   compile_plan(query, plan)
   command = [programs.BUILD / "tapline-monitor", "--interface", INTERFACE, "--plan", plan, "--output", "json", "--status", "json",
              "--hugepages", "never", "--memory-mib", "128"]
@@ -69,6 +75,7 @@ def monitor(query, folder):
   lost = sum(accounting["lost"].values()) + sum(count for unit in counts["dropped"].values() for count in unit.values())
   if lost > 0:
     raise Lost(f"the monitor lost {lost} packets or tuples")
+  events.late = sum(tap["late"] for tap in accounting["taps"])
   events += map(json.loads, tuples.read_text(encoding="utf-8").splitlines())
 
 
@@ -114,6 +121,8 @@ def run(parser, conditions, send, folder, *, items_in=lambda packets: packets, l
       events, early, late, arrivals = attempt(test(query, folder), send, snapshot_bytes, folder)
       items = items_in(truth.packets_in(early, late))
       found = comparison.compare(items, conditions, events)
+      if events.late > 0 and comparison.missed(comparison.summaries_of(found)):
+        raise Lost(f"{events.late} packets reached the monitor late")
       return Outcome(items, found, arrivals, programs.qdisc(QUEUE, IN_SWITCH)["drops"] - before)
     except (Lost, truth.Ambiguous) as disturbance:
       programs.say(f"{disturbance}; attempt {number} of {ATTEMPTS}")

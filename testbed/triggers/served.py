@@ -38,10 +38,10 @@ class Follower:
 
 @contextlib.contextmanager
 def served(query, folder):
-  """Runs a query in a server while the body runs. Yields a list, which it fills with the events after the body has
-  ended. May raise Lost."""
+  """Runs a query in a server while the body runs. Yields Events, which it fills after the body has ended. May raise
+  Lost."""
   del folder
-  server, events = Server(inputs=("--interface", link.INTERFACE)), []
+  server, events = Server(inputs=("--interface", link.INTERFACE)), link.Events()
   try:
     number, = server.submit(query)
     follower = Follower(number)
