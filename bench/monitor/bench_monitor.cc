@@ -6,7 +6,7 @@
 // measures the monitor's receive loop alone, and dpdk-testpmd in rxonly mode.
 //
 //   bench_monitor [--json] [--quick] [--parser NAME] [--bytes N] [--flows N] [--seconds S]
-//                 [--only figure5|modes|matched|flows|time]
+//                 [--only figure5|modes|matched|triggers|flows|time]
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,6 +30,7 @@ using nlohmann::ordered_json;
 constexpr uint32_t kChecksumBytes = 4;
 constexpr uint32_t kGapBytes = 20;  // preamble and inter-frame gap on the wire
 constexpr double kTenGigabit = 10e9;
+constexpr uint32_t kTriggers = 4096;
 
 struct Arguments {
   bool json = false;
@@ -107,6 +108,18 @@ class Bench {
     }
   }
 
+  // Measures 4,096 triggers on packets, of which 8 match each packet of 1,000 flows; also if a third of them are on
+  // retransmitted bytes, which need facts about TCP connections.
+  void triggers() {
+    for (const uint32_t flows : {1000u, 1'000'000u}) {
+      for (const bool with_tcp : {false, true}) {
+        if (!wanted("trigger") || !wanted(64, flows)) continue;
+        triggers_.push_back(
+            one_plan(with_tcp ? "trigger, a third TCP" : "trigger", plan_of_triggers(with_tcp), 64, flows));
+      }
+    }
+  }
+
   void flows() {
     for (const Target& target : kTargets) {
       for (uint32_t flows : {100u, 1000u, 10'000u, 100'000u, 300'000u, 1'000'000u}) {
@@ -124,8 +137,8 @@ class Bench {
   }
 
   ordered_json json() const {
-    return {{"tsc_hz", tsc_hz()}, {"hugepages", hugepages_}, {"figure5", figure5_}, {"matched", matched_},
-            {"flows", flows_},    {"time", time_},           {"targets", targets()}};
+    return {{"tsc_hz", tsc_hz()},    {"hugepages", hugepages_}, {"figure5", figure5_}, {"matched", matched_},
+            {"triggers", triggers_}, {"flows", flows_},         {"time", time_},       {"targets", targets()}};
   }
   bool failed() const { return failed_; }
 
@@ -201,36 +214,76 @@ class Bench {
     return row;
   }
 
-  // Writes a plan file whose query runs the parser over all connections to the servers. Returns its path.
-  static std::string plan_for(const std::string& parser) {
-    const std::string path = "/tmp/tapline-bench-" + std::to_string(getpid()) + ".json";
-    std::ofstream(path) << ordered_json{{"format", 1},
-                                        {"query", "matched"},
-                                        {"parsers", {parser}},
-                                        {"match", {{"to", {{{"prefix", "192.168.0.0/16"}, {"port", 80}}}}}},
-                                        {"monitors", {{{"id", "local-0"}}}}};
-    return path;
+  // Returns the plan of a query that runs the parser over all connections to the servers.
+  static ordered_json plan_for(const std::string& parser) {
+    return {{"format", 1},
+            {"query", "matched"},
+            {"parsers", {parser}},
+            {"match", {{"to", {{{"prefix", "192.168.0.0/16"}, {"port", 80}}}}}},
+            {"monitors", {{{"id", "local-0"}}}}};
   }
 
-  // Measures one parser, and the receive loop alone just before and just after it, so that a change in the machine's
-  // speed is visible and has only half the effect.
-  ordered_json one_parser(const std::string& parser, uint32_t bytes, uint32_t flows, bool is_matched = false) {
-    const TrafficOptions traffic = traffic_for(parser, bytes, flows);
-    Trial trial = trial_for(Subject::kMonitor, traffic);
-    if (is_matched) {
-      trial.monitor.plan = {plan_for(parser)};
-    } else {
-      trial.monitor.parser = {parser};
+  static ordered_json member(const std::string& field, const std::string& value) {
+    return {{"membership", {{"field", {{"name", field}}}, {"ranges", {{{"low", {{"word", value}}}}}}}}};
+  }
+
+  // Returns the plan of a query with 8 triggers for each two neighbouring clients, whose conditions are never true.
+  static ordered_json plan_of_triggers(bool with_tcp) {
+    constexpr const char* kServers[] = {"0.0.0.0/0", "192.0.0.0/8", "192.168.0.0/16", "192.168.0.0/24"};
+    ordered_json triggers = ordered_json::array();
+    for (uint32_t i = 0; i < kTriggers; ++i) {
+      const uint32_t client = i / 8 * 2;
+      const std::string clients = "10.0." + std::to_string(client / 256) + "." + std::to_string(client % 256) + "/31";
+      ordered_json filter = {member("src_ip", clients), member("dst_ip", kServers[i % 4])};
+      if (i % 8 >= 4) filter.push_back(member("dst_port", "80"));
+      filter.push_back({{"all", filter.size()}});
+      const bool tcp = with_tcp && i % 3 == 0;
+      triggers.push_back(
+          {{"processor", i},
+           {"parser", "packets"},
+           {"filter", {{"nodes", filter}}},
+           {"every", "0.010s"},
+           {"when",
+            {{{"measure", tcp ? "RETRANSMITTED_BYTES" : "BYTES"}}, {{"constant", 1e9 + i}}, {{"operator", "GREATER"}}}},
+           {"after", 1}});
     }
-    Trial receive = trial_for(Subject::kReceiveLoop, traffic);
+    return {{"format", 1},
+            {"query", "triggers"},
+            {"parsers", {"packets", "trigger"}},
+            {"match", ordered_json::object()},
+            {"monitors", {{{"id", "local-0"}}}},
+            {"triggers", triggers}};
+  }
+
+  ordered_json one_parser(const std::string& parser, uint32_t bytes, uint32_t flows, bool is_matched = false) {
+    if (is_matched) return one_plan(parser, plan_for(parser), bytes, flows);
+    Trial trial = trial_for(Subject::kMonitor, traffic_for(parser, bytes, flows));
+    trial.monitor.parser = {parser};
+    return measure(parser, trial);
+  }
+
+  ordered_json one_plan(const std::string& name, const ordered_json& plan, uint32_t bytes, uint32_t flows) {
+    const std::string path = "/tmp/tapline-bench-" + std::to_string(getpid()) + ".json";
+    std::ofstream(path) << plan;
+    Trial trial = trial_for(Subject::kMonitor, traffic_for(name, bytes, flows));
+    trial.monitor.plan = {path};
+    ordered_json row = measure(name, trial);
+    unlink(path.c_str());
+    return row;
+  }
+
+  // Measures the monitor, and the receive loop alone just before and just after it, so that a change in the machine's
+  // speed is visible and has only half the effect.
+  ordered_json measure(const std::string& name, const Trial& trial) {
+    const uint32_t bytes = trial.traffic.frame_bytes + kChecksumBytes, flows = trial.traffic.flows;
+    Trial receive = trial_for(Subject::kReceiveLoop, trial.traffic);
     receive.seconds = std::min(receive.seconds, 0.3);
     auto previous_attempt = attempt(receive, "receive loop");
-    auto measured = attempt(trial, parser);
+    auto measured = attempt(trial, name);
     auto later_attempt = attempt(receive, "receive loop");
-    for (const std::string& path : trial.monitor.plan) unlink(path.c_str());
     if (!previous_attempt || !measured || !later_attempt) return {};
     const double receive_cycles = (previous_attempt->cycles_per_packet + later_attempt->cycles_per_packet) / 2;
-    ordered_json row = row_of(parser, bytes, flows, *measured);
+    ordered_json row = row_of(name, bytes, flows, *measured);
     row["receive_cycles"] = rounded(receive_cycles);
     row["added_cycles"] = rounded(measured->cycles_per_packet - receive_cycles);
     const auto& accounting = measured->accounting;
@@ -282,7 +335,7 @@ class Bench {
   Arguments arguments_;
   bool hugepages_;
   bool failed_ = false;
-  std::vector<ordered_json> figure5_, matched_, flows_, time_;
+  std::vector<ordered_json> figure5_, matched_, triggers_, flows_, time_;
 };
 
 [[noreturn]] void usage(int code) {
@@ -294,7 +347,7 @@ class Bench {
                "  --bytes N       only frames of this length\n"
                "  --flows N       only this many flows\n"
                "  --seconds S     measured time of each trial (1)\n"
-               "  --only PART     figure5, modes, matched, flows or time\n");
+               "  --only PART     figure5, modes, matched, triggers, flows or time\n");
   std::exit(code);
 }
 
@@ -334,6 +387,7 @@ int main(int argc, char** argv) {
   if (part("figure5")) bench.figure5();
   if (part("modes") && !arguments.quick) bench.modes();
   if (part("matched")) bench.matched();
+  if (part("triggers")) bench.triggers();
   if (part("flows") && !arguments.quick) bench.flows();
   if (part("time")) bench.time();
   const ordered_json results = bench.json();

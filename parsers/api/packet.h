@@ -157,6 +157,14 @@ struct Packet {
 };
 static_assert(sizeof(Packet) == 152);
 
+// A packet that the engine did not decode: a whole TCP segment without SYN, FIN and RST, over IPv4 without options, in
+// Ethernet without tags. Its connection is open.
+struct PlainPacket {
+  const RawPacket* raw = nullptr;
+  uint64_t queries = 0;  // as in Packet
+  Direction direction = Direction::kFromClient;
+};
+
 enum class DecodeOutcome : uint8_t {
   kOk,
   kTruncated,        // the capture ends within the headers

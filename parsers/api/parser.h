@@ -39,6 +39,9 @@ struct Needs {
   // interval (in each second, if there are no intervals), and a count of the others in Connection::more_packets and
   // more_bytes. The engine then need not decode the others.
   bool every_packet = true;
+  // If true, process() receives only packets that have to be decoded, and absorb() all others. REQUIRES: not
+  // every_packet.
+  bool absorbs = false;
   // If true, and several taps show a packet, process() receives each view, in time order, with Packet::tap. Views after
   // the first have Packet::repeated_view set and no connection. The first view may precede the query. If false,
   // process() receives only the first view.
@@ -136,6 +139,10 @@ class Parser {
   // Receives packets in capture order. At least one query wants each packet (queries != 0), and all lie within the
   // interval that contains now_ns().
   virtual void process(std::span<const Packet> /*burst*/, Emitter& /*out*/) {}
+
+  // Receives undecoded packets (Needs::absorbs) of the interval that contains now_ns(). Packets of a connection arrive
+  // in capture order, also in relation to process(); those of different connections may not.
+  virtual void absorb(std::span<const PlainPacket> /*burst*/, Emitter& /*out*/) {}
 
   // Called when packet time has passed the end of an interval, but only for the latest interval that had packets.
   // `end_ns` is its last nanosecond + 1, a multiple of needs().interval_ns since the epoch.

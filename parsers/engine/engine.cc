@@ -200,6 +200,7 @@ void Engine::Impl::tick(int64_t time_ns) {
   const bool second_over = time_ns >= second_end_ns_;
   begin_intervals(time_ns);
   ++tick_number_;
+  if (second_over) shown_since_ = tick_number_;
   if (!table_ || !second_over) return;
   table_->expire_until(
       clock_ns_, [this](const Connection& connection) { return deadline_ns(connection); },

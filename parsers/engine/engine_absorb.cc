@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 
 #include "parsers/engine/engine_impl.h"
 
@@ -13,12 +12,13 @@ Engine::AbsorbResult Engine::Impl::absorb(std::span<const RawPacket> burst, uint
   const size_t plain = read_plain(burst, std::min(end_ns, tick_ns_));
   const uint64_t always = unconditional & connection_queries_;
   uint64_t held_back = 0;
-  size_t shares = 0, i = 0;
+  size_t shares = 0, absorbed = 0, i = 0;
   for (; i < burst.size(); ++i) {
     const uint64_t held_bit = uint64_t{1} << (plain_hashes_[i] >> 58);
-    uint64_t wanted_by = 0;
-    if (i < plain && (held_back & held_bit) == 0 && absorb_one(i, burst[i], always, &wanted_by)) {
-      wanted_by = unconditional | (wanted_by & endpoints);
+    PlainPacket& packet = absorbed_[absorbed];
+    if (i < plain && (held_back & held_bit) == 0 && absorb_one(i, burst[i], always, &packet)) {
+      const uint64_t wanted_by = packet.queries = unconditional | (packet.queries & endpoints);
+      ++absorbed;
       if (shares == 0 || shares_[shares - 1].queries != wanted_by) shares_[shares++] = {wanted_by, 0, 0};
       ++shares_[shares - 1].packets;
       shares_[shares - 1].bytes += burst[i].wire_bytes;
@@ -33,7 +33,8 @@ Engine::AbsorbResult Engine::Impl::absorb(std::span<const RawPacket> burst, uint
   }
   result.shares = {shares_.data(), shares};
   result.scanned = static_cast<uint32_t>(i);
-  result.packets = result.scanned - static_cast<uint32_t>(std::popcount(result.left));
+  result.packets = static_cast<uint32_t>(absorbed);
+  if (passes_on_ && absorbed > 0) pass_on({absorbed_.data(), absorbed});
   stats_.packets += result.packets;
   return result;
 }
@@ -49,19 +50,28 @@ size_t Engine::Impl::read_plain(std::span<const RawPacket> burst, int64_t end_ns
   return plain;
 }
 
-bool Engine::Impl::absorb_one(size_t i, const RawPacket& raw, uint64_t always, uint64_t* queries) {
+void Engine::Impl::pass_on(std::span<const PlainPacket> burst) {
+  for (LoadedParser* loaded : active_) {
+    if (!loaded->needs.absorbs) continue;
+    Timer timer(loaded, burst.size(), timed_);
+    loaded->parser->absorb(burst, loaded->emitter);
+  }
+}
+
+bool Engine::Impl::absorb_one(size_t i, const RawPacket& raw, uint64_t always, PlainPacket* absorbed) {
   const PlainSegment& segment = plain_[i];
-  if (segment.is_control) return false;
+  if (segment.is_control || (passes_on_ && !segment.is_whole)) return false;
   Side side;
   Connection* connection = table_->find(segment, plain_hashes_[i], probable_[i], &side);
-  if (connection == nullptr || connection->shown_tick != tick_number_) return false;
+  if (connection == nullptr || !is_shown(*connection)) return false;
   const bool is_followed = connection->tcp_state >= TcpState::kOpen && connection->tcp_state <= TcpState::kClosed;
   const bool has_settled = is_followed && connection->seq_known == 3;
-  *queries = connection->queries;
-  if (!has_settled || *queries == 0 || (*queries & always) != always || wanted(*connection)) return false;
+  const uint64_t queries = connection->queries;
+  if (!has_settled || queries == 0 || (queries & always) != always || wanted(*connection)) return false;
   if (!track_segment(*connection, segment.seq_end, raw.time_ns, side)) return false;
   ++connection->more_packets;
   connection->more_bytes += raw.wire_bytes;
+  *absorbed = {&raw, queries, connection->direction_of(side)};
   return true;
 }
 

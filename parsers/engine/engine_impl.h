@@ -122,9 +122,19 @@ class Engine::Impl final : public StreamReceiver {
   // need, and returns their number.
   size_t read_plain(std::span<const RawPacket> burst, int64_t end_ns);
 
-  // Applies the effects that process() would have on a packet that no parser has to see, and sets *queries to the
-  // queries of its connection. Returns false, and changes no connection, if a parser may have to see the packet.
-  bool absorb_one(size_t i, const RawPacket& raw, uint64_t always, uint64_t* queries);
+  // Applies the effects that process() would have on a packet that no parser has to see decoded. Sets
+  // absorbed->direction, and absorbed->queries to the queries of its connection. Returns false, and changes no
+  // connection, if a parser may have to see the packet.
+  bool absorb_one(size_t i, const RawPacket& raw, uint64_t always, PlainPacket* absorbed);
+
+  // Passes absorbed packets to the parsers that want them.
+  void pass_on(std::span<const PlainPacket> burst);
+
+  // Returns true if no parser waits for a packet of this connection, and its queries are known to want all its packets.
+  bool is_shown(const Connection& connection) const {
+    if (shows_) return connection.shown_tick == tick_number_;
+    return connection.shown_tick != 0 && tick_number_ - connection.shown_tick <= tick_number_ - shown_since_;
+  }
 
   void deliver_run();
   // Delivers a packet that is counted elsewhere (Packet::repeated_view) to the parsers that want such packets.
@@ -219,6 +229,8 @@ class Engine::Impl final : public StreamReceiver {
   uint64_t stream_queries_ = 0;
   uint64_t datagram_queries_ = 0;  // queries whose parsers need UDP and ICMP flows
   bool absorbs_ = false;
+  bool passes_on_ = false;  // true if some parser wants absorbed packets (Needs::absorbs)
+  bool shows_ = false;      // true if some parser wants the first packet of each connection in each interval
   std::optional<ConnectionTable> table_;
   std::optional<Reassembler> reassembler_;
   std::vector<uint64_t> hashes_;             // hashes of the burst's packets
@@ -227,6 +239,7 @@ class Engine::Impl final : public StreamReceiver {
   std::array<uint64_t, kMaxAbsorbed> plain_hashes_ = {};
   std::array<Connection*, kMaxAbsorbed> probable_ = {};
   std::array<AbsorbResult::Share, kMaxAbsorbed> shares_ = {};
+  std::array<PlainPacket, kMaxAbsorbed> absorbed_ = {};
   std::span<Packet> run_;
   int64_t clock_ns_ = INT64_MIN;
   int64_t second_end_ns_ = INT64_MIN;
@@ -234,8 +247,10 @@ class Engine::Impl final : public StreamReceiver {
   int64_t tick_start_ns_ = INT64_MIN;
   int64_t tick_ns_ = INT64_MIN;
   uint32_t tick_number_ = 0;  // number of such periods so far
-  uint64_t ending_ = 0;       // queries whose end is in progress
-  bool settling_ = false;     // true while a connection whose queries are all ending is being retired
+  // The period in which parsers, queries or (at the end of a second) sampling rates last changed.
+  uint32_t shown_since_ = 0;
+  uint64_t ending_ = 0;    // queries whose end is in progress
+  bool settling_ = false;  // true while a connection whose queries are all ending is being retired
   int64_t ending_clock_ns_ = INT64_MIN;
   uint32_t cursor_ = 0;  // the next table entry to visit
   EngineStats stats_;

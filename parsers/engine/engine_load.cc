@@ -70,7 +70,7 @@ uint32_t Engine::Impl::place(const Needs& needs, StateBytes* state) {
 void Engine::Impl::choose_active() {
   active_.clear();
   all_ignore_ = 0;
-  connections_ = views_ = fragments_ = false;
+  connections_ = views_ = fragments_ = passes_on_ = shows_ = false;
   connection_queries_ = stream_queries_ = datagram_queries_ = 0;
   for (LoadedParser& loaded : loaded_) {
     const uint64_t queries = loaded.emitter.queries_ & ~ending_;
@@ -78,6 +78,8 @@ void Engine::Impl::choose_active() {
     active_.push_back(&loaded);
     views_ |= loaded.needs.all_views;
     fragments_ |= loaded.needs.fragments;
+    passes_on_ |= loaded.needs.absorbs;
+    shows_ |= loaded.needs.packets && !loaded.needs.absorbs;
     if (loaded.needs.datagrams) datagram_queries_ |= queries;
     connections_ |= loaded.needs.datagrams;
     if (!needs_connections(loaded.needs)) continue;
@@ -92,7 +94,7 @@ void Engine::Impl::choose_active() {
   absorbs_ = connections_ && ending_ == 0 && std::none_of(active_.begin(), active_.end(), wants_every);
   // A newly requested parser starts in the middle of an interval, and has seen no connection in the current period.
   if (clock_ns_ != INT64_MIN) begin_intervals(clock_ns_);
-  ++tick_number_;
+  shown_since_ = ++tick_number_;
 }
 
 }  // namespace tapline

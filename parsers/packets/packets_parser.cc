@@ -7,7 +7,7 @@ namespace {
 class PacketsParser final : public Parser {
  public:
   const Schema& schema() const override;
-  Needs needs() const override { return {.packets = false}; }
+  Needs needs() const override { return {.packets = false, .every_packet = false}; }
   void process(std::span<const Packet> /*burst*/, Emitter& /*out*/) override {}
 };
 

@@ -15,6 +15,7 @@ namespace tapline {
 namespace {
 
 using trigger::ClientSamples;
+using trigger::ConnectionSamples;
 using trigger::Event;
 using trigger::EventScope;
 using trigger::Program;
@@ -55,6 +56,15 @@ class QueryTriggers final : public trigger::EventSink {
     samples_[count_] = sample;
     tcp_[count_++] = tcp;
     if (count_ == samples_.size()) flush(out);
+  }
+
+  // Adds all of them, without a copy if they are many.
+  void add(std::span<const Sample> samples, std::span<const TcpFacts> tcp, Emitter& out) {
+    if (samples.size() >= kManySamples) {
+      flush(out);
+      return count(samples, tcp, out);
+    }
+    for (size_t i = 0; i < samples.size(); ++i) add(samples[i], tcp.empty() ? TcpFacts{} : tcp[i], out);
   }
 
   // Reports the windows that end by this time.
@@ -128,14 +138,19 @@ class QueryTriggers final : public trigger::EventSink {
   }
 
  private:
+  static constexpr size_t kManySamples = 16;
+
   void flush(Emitter& out) {
-    out_ = &out;
-    if (count_ > 0) latest_ns_ = std::max(latest_ns_, samples_[count_ - 1].time_ns);
-    const std::span<const Sample> samples(samples_.data(), count_);
-    // Depends on the facts that this lane supplies, not on the program, which may have been replaced since.
-    const std::span<const TcpFacts> tcp(tcp_.data(), tcp_window_ns_ == SharedTriggers::kNoTcp ? 0 : count_);
-    shared_->process(lane_, samples, tcp, this);
+    count({samples_.data(), count_}, {tcp_.data(), count_}, out);
     count_ = 0;
+  }
+
+  void count(std::span<const Sample> samples, std::span<const TcpFacts> tcp, Emitter& out) {
+    out_ = &out;
+    if (!samples.empty()) latest_ns_ = std::max(latest_ns_, samples.back().time_ns);
+    // Depends on the facts that this lane supplies, not on the program, which may have been replaced since.
+    if (tcp_window_ns_ == SharedTriggers::kNoTcp) tcp = {};
+    shared_->process(lane_, samples, tcp, this);
   }
 
   void pass(int64_t time_ns) { shared_->advance(lane_, time_ns, this); }
@@ -158,7 +173,11 @@ class TriggerParser final : public Parser {
   const Schema& schema() const override;
   // Connections identify the client side.
   Needs needs() const override {
-    return {.connections = true, .datagrams = true, .interval_ns = Program::kMinWindowNs};
+    return {.connections = true,
+            .datagrams = true,
+            .interval_ns = Program::kMinWindowNs,
+            .every_packet = false,
+            .absorbs = true};
   }
 
   void set_triggers(uint32_t query, std::shared_ptr<const Program> program,
@@ -175,23 +194,20 @@ class TriggerParser final : public Parser {
   }
 
   void process(std::span<const Packet> burst, Emitter& out) override {
-    uint64_t with_tcp = 0;
-    for (Tcp& tcp : tcp_) {
-      with_tcp |= tcp.queries;
-      for (auto left = burst; !left.empty();) {
-        const auto part = left.first(std::min(left.size(), ClientSamples::kBurst));
-        left = left.subspan(part.size());
-        add(tcp.samples->observe(part), tcp.queries, out);
-      }
-      const uint64_t evicted = tcp.samples->flows().evicted_flows();
-      out.lose(LossReason::kParserMemoryFull, evicted - std::exchange(tcp.evicted_flows, evicted), tcp.queries);
-    }
-    const uint64_t without_tcp = queries_ & ~with_tcp;
     for (const Packet& packet : burst) {
-      if ((packet.queries & without_tcp) == 0 || packet.connection == nullptr) continue;
-      const Sample sample = trigger::sample_from_client(packet);
-      for (const uint32_t query : SetBits(packet.queries & without_tcp)) of_query_[query]->add(sample, {}, out);
+      if (packet.connection == nullptr) continue;
+      seen_.add(packet);
+      if (seen_.size == ConnectionSamples::kMax) count(out);
     }
+    count(out);
+  }
+
+  void absorb(std::span<const PlainPacket> burst, Emitter& out) override {
+    for (const PlainPacket& packet : burst) {
+      seen_.add(packet);
+      if (seen_.size == ConnectionSamples::kMax) count(out);
+    }
+    count(out);
   }
 
   // Windows consist of whole intervals, so all windows that end by this time are complete.
@@ -239,15 +255,42 @@ class TriggerParser final : public Parser {
     return &tcp_.emplace_back(Tcp{window_ns, std::make_unique<ClientSamples>(window_ns)});
   }
 
-  void add(const ClientSamples::Batch& batch, uint64_t queries, Emitter& out) {
-    for (size_t i = 0; i < batch.tcp.size; ++i) {
-      for (const uint32_t query : SetBits(batch.queries[i] & queries)) {
-        of_query_[query]->add(batch.tcp.samples[i], batch.tcp.facts[i], out);
+  // Counts the samples in seen_, and removes them.
+  void count(Emitter& out) {
+    if (seen_.size == 0) return;
+    uint64_t with_tcp = 0;
+    for (Tcp& tcp : tcp_) {
+      with_tcp |= tcp.queries;
+      const ClientSamples::Batch& batch = tcp.samples->observe(seen_);
+      const size_t size = batch.tcp.size;
+      add({batch.tcp.samples.data(), size}, {batch.tcp.facts.data(), size}, {batch.queries.data(), size}, tcp.queries,
+          out);
+      const uint64_t evicted = tcp.samples->flows().evicted_flows();
+      out.lose(LossReason::kParserMemoryFull, evicted - std::exchange(tcp.evicted_flows, evicted), tcp.queries);
+    }
+    if ((queries_ & ~with_tcp) != 0) {
+      for (size_t i = 0; i < seen_.size; ++i) trigger::turn_to_client(seen_.from_server[i], &seen_.samples[i]);
+      add({seen_.samples.data(), seen_.size}, {}, {seen_.queries.data(), seen_.size}, queries_ & ~with_tcp, out);
+    }
+    seen_.size = 0;
+  }
+
+  // Adds the samples to those of these queries that want them. `tcp` has the facts of each sample, or is empty.
+  void add(std::span<const Sample> samples, std::span<const TcpFacts> tcp, std::span<const uint64_t> wanted_by,
+           uint64_t queries, Emitter& out) {
+    uint64_t want_all = queries;
+    for (const uint64_t wanting : wanted_by) want_all &= wanting;
+    for (const uint32_t query : SetBits(want_all)) of_query_[query]->add(samples, tcp, out);
+    if (want_all == queries) return;
+    for (size_t i = 0; i < samples.size(); ++i) {
+      for (const uint32_t query : SetBits(wanted_by[i] & queries & ~want_all)) {
+        of_query_[query]->add(samples[i], tcp.empty() ? TcpFacts{} : tcp[i], out);
       }
     }
   }
 
   uint64_t queries_ = 0;  // queries with triggers
+  trigger::ConnectionSamples seen_;
   std::vector<Tcp> tcp_;
   std::array<std::unique_ptr<QueryTriggers>, 64> of_query_;
 };
