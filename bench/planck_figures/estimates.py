@@ -66,7 +66,7 @@ class Errors:
         width = [runs.mean(flow_runs, "tcp_steady_width") for flow_runs in every]
         rows += [Row(f"Mean error of TCP flows once steady, at the worst factor: {queue}, {flows}", "3 %", percent(max(error), 2), "<= 1 %",
                      max(error) <= 0.01),
-                 Row(f"True rates within the bounds, at the worst factor; width once steady: {queue}, {flows}", "no bounds",
+                 Row(f"True rates within the bounds, and width of the bounds once steady, at the worst factor: {queue}, {flows}", "no bounds",
                      f"{percent(min(within))}; {percent(max(width))}", ">= 95 %", min(within) >= 0.95)]
       udp = [runs.mean(self._runs(queue, "a third UDP", factor), "udp_error") for factor in self._factors]
       filling = [runs.mean(self._runs(queue, "TCP", factor), "tcp_filling_bias") for factor in self._factors]

@@ -107,7 +107,7 @@ class Flood {
   uint64_t begins_;
 };
 
-// Compares each event with the truth, before and during a flood of 650,000 SYNs per second.
+// Compares each event with the ground truth, before and during a flood of 650,000 SYNs per second.
 void check_events(Measurements* measurements) {
   const Flood flood;
   Recorder recorder;

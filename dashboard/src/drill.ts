@@ -12,15 +12,15 @@ const MAX_ROWS = 500;
 const AROUND_NS = 60e9;
 const FLOW_ID = /^([0-9a-f]{16})(?:-[0-9a-f]{8})?$/;
 
-export interface DrillQuestion {
+export interface DrillRequest {
   filter: string;
   from_ns: number;
   to_ns: number;
   limit?: number;
 }
 
-/** Returns a question that matches both directions of the exemplars' flows, on all hosts. */
-export function requestOf(exemplars: Exemplar[]): DrillQuestion {
+/** Returns a drill-down request for both directions of the exemplars' flows, on all hosts. */
+export function requestOf(exemplars: Exemplar[]): DrillRequest {
   const flows = exemplars.map(({ flow_id }) => FLOW_ID.exec(flow_id)?.[1]).filter((flow) => flow !== undefined);
   const filter = [...new Set(flows)].map((flow) => `flow == 0x${flow}`).join(" || ");
   const fromNs = Math.min(...exemplars.map(({ start_ns }) => start_ns)) - AROUND_NS;
@@ -55,7 +55,7 @@ export class DrillDialog {
   }
 
   /** Shows the packets that a filter selects within a time span. */
-  openRequest(name: string, question: DrillQuestion, returnFocus: () => void): void {
+  openRequest(name: string, question: DrillRequest, returnFocus: () => void): void {
     this.returnFocus = returnFocus;
     const results = h("div", { "aria-live": "polite" });
     fill(this.content, h("h2", { id: "drill-title" }, "Behind ", h("code", {}, name)), h("p", { class: "quiet" }, `${clock(question.from_ns, true)} – ${clock(question.to_ns, true)} UTC`), results);
@@ -79,7 +79,7 @@ export class DrillDialog {
     return h("section", {}, h("h3", {}, "Example connections"), scrolled("Connections", h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))));
   }
 
-  private async search(question: DrillQuestion, results: HTMLElement): Promise<void> {
+  private async search(question: DrillRequest, results: HTMLElement): Promise<void> {
     fill(results, h("h3", {}, "Headers on the hosts"), h("p", { class: "progress" }, "Querying all nodes at one snapshot…"));
     try {
       const response = await this.api.exact<DrillResponse>("/api/v1/drilldown", { ...question, limit: MAX_ROWS });
@@ -89,7 +89,7 @@ export class DrillDialog {
     }
   }
 
-  private answer(answer: DrillResponse, question: DrillQuestion): HTMLElement[] {
+  private answer(answer: DrillResponse, question: DrillRequest): HTMLElement[] {
     const rows = answer.rows ?? [];
     const missing = Object.entries({ ...answer.missing, ...answer.left_out });
     const status = h("span", { hidden: true });
@@ -102,7 +102,7 @@ export class DrillDialog {
     ];
   }
 
-  private async download(question: DrillQuestion, status: HTMLElement): Promise<void> {
+  private async download(question: DrillRequest, status: HTMLElement): Promise<void> {
     status.hidden = false;
     status.className = "progress";
     fill(status, "Collecting packets…");

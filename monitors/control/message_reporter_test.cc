@@ -60,7 +60,7 @@ TEST_F(MessageReporterTest, ASlowAgentLearnsTheNumberOfLostEvents) {
   reporter.query_added("q");
   bool was_added = false;
   while (agent.receive(&got) == Received::kMessage) was_added |= got.has_query_added();
-  EXPECT_TRUE(was_added) << "it reads again";
+  EXPECT_TRUE(was_added) << "no message arrived after the agent had resumed reading";
 }
 
 TEST_F(MessageReporterTest, ADisconnectedAgentIsHarmless) {

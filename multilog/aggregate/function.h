@@ -113,7 +113,7 @@ class GroupedFunction final : public AggregateFunction {
  private:
   size_t entry_words() const { return 1 + columns_.size() + inner_->words(); }
   size_t entry_at(size_t slot) const { return 2 + inner_->words() + slot * entry_words(); }
-  // Covers all parts of 4 fields of the maximum width.
+  // Maximum number of 64-bit keys of a group: enough for four fields of the maximum width.
   static constexpr size_t kMaxKeys = 32;
   bool keys_of(const uint8_t* row, uint64_t* keys) const;
   // Returns the state of the group with these keys, which is added if it is new, or that of the rest if the table is

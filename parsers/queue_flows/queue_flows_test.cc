@@ -130,7 +130,7 @@ TEST(QueueFlows, WaitsAreBlamedInFullOverIntervals) {
     EXPECT_EQ(packets, 301u);  // including the probe, which does not wait
     EXPECT_EQ(waited_ns, expected_ns);
     EXPECT_GE(harness.tuples().size(), 12u);
-    // Blame assigned to a flow after its last packet is in no tuple.
+    // No tuple reports blame that is assigned to a flow after its last packet.
     EXPECT_LE(blamed_ns, expected_ns);
     EXPECT_GE(blamed_ns, unit == "destination" ? expected_ns : expected_ns - expected_ns / 100);
   }

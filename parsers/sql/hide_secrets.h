@@ -6,7 +6,7 @@
 namespace tapline::sql {
 
 // Returns true if a statement may contain a password, that is, if it contains a word that introduces or names one
-// (IDENTIFIED, PASSWORD, MASTER_PASSWORD, passwd, …), in any case and at any position.
+// (IDENTIFIED, PASSWORD, MASTER_PASSWORD, passwd, …), in upper or lower case, at any position.
 bool may_hold_secret(std::string_view statement);
 
 // If the statement may contain a password, replaces everything from its first quote to its last one, or to its end if

@@ -303,7 +303,7 @@ bool change(const std::string& setting, Settings* settings) {
 
 const std::vector<Experiment>& experiments() {
   static const std::vector<Experiment> all = {
-      {"congestion", "Figures 2 to 4: loss, delay and throughput of the originals", congestion},
+      {"congestion", "Figures 2 to 4: loss, delay and throughput of the original packets", congestion},
       {"sampling", "Figures 5 to 7: burst lengths and gaps of samples", sampling},
       {"latency", "Figures 8 and 9: delay of samples", latency},
       {"slow-start", "Figure 10: a flow's first milliseconds, estimated in two ways", slow_start},

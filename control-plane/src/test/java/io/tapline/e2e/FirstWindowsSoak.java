@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Starts a query over real switches repeatedly. In two of three starts, its monitor or agent is
+ * Repeatedly starts a query over real switches. In two of three starts, its monitor or agent is
  * killed.
  */
 class FirstWindowsSoak {

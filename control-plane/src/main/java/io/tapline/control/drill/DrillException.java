@@ -54,7 +54,7 @@ public final class DrillException extends Exception {
         Kind.NOT_STORED, "the watch can't be stored, and nothing has changed: " + e.getMessage());
   }
 
-  /** Returns the error that the query is invalid. */
+  /** Returns an exception for an invalid query. */
   public static DrillException invalid(String message) {
     return new DrillException(Kind.INVALID, message);
   }

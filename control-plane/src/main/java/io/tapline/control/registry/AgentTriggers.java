@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The triggers of the queries on one host: the wanted ones and those that the host has. A host
+ * The triggers of the queries on one host: the wanted ones and those that are installed. A host
  * whose triggers are uncertain receives all of them; otherwise it receives only changes. Confined
  * to the registry's thread.
  */

@@ -2,7 +2,7 @@ package io.tapline.control.registry;
 
 import io.tapline.schema.proto.Plan;
 
-/** Assigns queries to hosts, through their agents. Any thread may call. */
+/** Assigns queries to hosts, through their agents. Thread-safe. */
 public interface Assignments {
   /**
    * Assigns a query to a host, which need not be up: it has the grace period to connect.

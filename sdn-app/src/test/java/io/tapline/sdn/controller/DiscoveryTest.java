@@ -104,7 +104,7 @@ class DiscoveryTest {
     assertThat(links.links()).hasSize(2);
   }
 
-  /** This happens if a link's ends came up before the link was known. */
+  /** A host may be learned at a link's port if the port came up before the link was discovered. */
   @Test
   void aHostAtALinkIsRemovedUnlessItAnswers() {
     hosts.claim(ALICE, IP, LINK_B, nowNs);

@@ -29,7 +29,7 @@ class RouteAnnouncementsTest {
   private static final long SECOND = 1_000_000_000L;
   private static final long MAC = 0x02_0000_0001L;
 
-  /** A switch that confirms when the test calls for it. */
+  /** A switch that confirms messages only when the test tells it to. */
   private static final class Connection implements SwitchConnection {
     private final List<FlowMod> installed = new ArrayList<>();
     private final List<Runnable> unconfirmed = new ArrayList<>();

@@ -15,7 +15,7 @@ import java.util.Random;
  * </pre>
  *
  * <p>Keys are URLs or clients. They follow Zipf's law, or are uniform if only their number matters.
- * Arrays are in order of time. Immutable.
+ * Arrays are in time order. Immutable.
  */
 public final class Traffic {
   /** Kind of query over the tuples. */

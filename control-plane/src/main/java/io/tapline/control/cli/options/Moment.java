@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 /** Parses points in time and durations, in formats for people and for programs. */
 public final class Moment {
   public static final String HELP =
-      "as 2026-11-22T00:15:00Z, as nanoseconds since the epoch, or as a time ago: 90s, 5m, 2h";
+      "as 2026-11-22T00:15:00Z, as nanoseconds since the epoch, or as the time before now: 90s, 5m, 2h";
 
   private static final Pattern AGO = Pattern.compile("(\\d{1,9})(ms|s|m|h)");
   private static final Pattern NANOSECONDS = Pattern.compile("\\d{1,19}");
@@ -22,7 +22,7 @@ public final class Moment {
    * Parses a point in time; returns nanoseconds since the epoch.
    *
    * @param option name of the option, for errors
-   * @param now time to which a time ago refers
+   * @param now reference time for relative values such as 5m
    */
   public static long nanoseconds(String option, String text, Instant now) {
     Matcher ago = AGO.matcher(text);
