@@ -220,7 +220,8 @@ class CoordinationTest {
     open.add(second);
     open.remove(first);
     first.close();
-    Fabric.await("the new server leads, and the old agent is registered with it", () -> isUp(second));
+    Fabric.await(
+        "the new server leads, and the old agent is registered with it", () -> isUp(second));
     int end = link.awaitMore(SOME) - 1;
     awaitCounted(second, id, end);
     Map<Integer, Long> whole = counted(second, id);
