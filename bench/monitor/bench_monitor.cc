@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -108,14 +109,14 @@ class Bench {
     }
   }
 
-  // Measures 4,096 triggers on packets, of which 8 match each packet of 1,000 flows; also if a third of them are on
-  // retransmitted bytes, which need facts about TCP connections.
+  // Measures 4,096 triggers on packets, of which 8 match each packet; also if a third of them are on retransmitted
+  // bytes, which need facts about TCP connections.
   void triggers() {
     for (const uint32_t flows : {1000u, 1'000'000u}) {
       for (const bool with_tcp : {false, true}) {
         if (!wanted("trigger") || !wanted(64, flows)) continue;
         triggers_.push_back(
-            one_plan(with_tcp ? "trigger, a third TCP" : "trigger", plan_of_triggers(with_tcp), 64, flows));
+            one_plan(with_tcp ? "trigger, a third TCP" : "trigger", plan_of_triggers(flows, with_tcp), 64, flows));
       }
     }
   }
@@ -227,15 +228,21 @@ class Bench {
     return {{"membership", {{"field", {{"name", field}}}, {"ranges", {{{"low", {{"word", value}}}}}}}}};
   }
 
-  // Returns the plan of a query with 8 triggers for each two neighbouring clients, whose conditions are never true.
-  static ordered_json plan_of_triggers(bool with_tcp) {
+  // Returns the plan of a query whose triggers are never true: 8 for each of the prefixes of equal length that contain
+  // the clients of these flows.
+  static ordered_json plan_of_triggers(uint32_t flows, bool with_tcp) {
+    constexpr uint32_t kPerPrefix = 8, kFirstClient = 10u << 24;
+    // Client addresses begin at kFirstClient + 1.
+    const uint32_t clients = std::bit_ceil(flows / (kTriggers / kPerPrefix) + 1);
     constexpr const char* kServers[] = {"0.0.0.0/0", "192.0.0.0/8", "192.168.0.0/16", "192.168.0.0/24"};
     ordered_json triggers = ordered_json::array();
     for (uint32_t i = 0; i < kTriggers; ++i) {
-      const uint32_t client = i / 8 * 2;
-      const std::string clients = "10.0." + std::to_string(client / 256) + "." + std::to_string(client % 256) + "/31";
-      ordered_json filter = {member("src_ip", clients), member("dst_ip", kServers[i % 4])};
-      if (i % 8 >= 4) filter.push_back(member("dst_port", "80"));
+      const uint32_t address = kFirstClient + i / kPerPrefix * clients;
+      const std::string prefix = std::to_string(address >> 24) + "." + std::to_string(address >> 16 & 255) + "." +
+                                 std::to_string(address >> 8 & 255) + "." + std::to_string(address & 255) + "/" +
+                                 std::to_string(32 - std::countr_zero(clients));
+      ordered_json filter = {member("src_ip", prefix), member("dst_ip", kServers[i % 4])};
+      if (i % kPerPrefix >= 4) filter.push_back(member("dst_port", "80"));
       filter.push_back({{"all", filter.size()}});
       const bool tcp = with_tcp && i % 3 == 0;
       triggers.push_back(

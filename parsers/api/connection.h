@@ -61,8 +61,8 @@ struct alignas(64) Connection {
   uint32_t stream;       // slot of its reassembly state, 0 = none
   uint32_t bucket_hash;  // the table's look-up key
   uint32_t shown_tick;   // the engine's period (tick_number_) in which parsers last saw a packet; 0 = none
-  // Counts of the packets that parsers did not see (Needs::every_packet) since the connection began, and their wire
-  // bytes.
+  // Counts of the packets that process() did not receive (Needs::every_packet) since the connection began, and their
+  // wire bytes.
   uint32_t more_packets;  // wraps
   uint64_t more_bytes;
 

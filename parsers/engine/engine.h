@@ -105,8 +105,9 @@ class Engine {
     std::span<const Share> shares = {};
   };
 
-  // Absorbs packets that no parser has to see (Needs::every_packet). Most packets are of this kind if parsers look at
-  // connections rather than at payload. Absorbed packets need no decoding, matching or parsing.
+  // Absorbs packets that no parser has to see decoded (Needs::every_packet), and passes them to the parsers that count
+  // them nevertheless (Needs::absorbs). Most packets are of this kind if parsers look at connections rather than at
+  // payload. Absorbed packets need no decoding and no matching.
   //
   // Packets at `end_ns` or later are not absorbed. After the call, pass the packets in `left` to process() in order,
   // and then, if packets were absorbed, call advance(latest_ns) before examining the rest of the burst. This keeps the

@@ -22,7 +22,7 @@ inline constexpr size_t kMaxAbsorbed = 64;  // bits of Engine::AbsorbResult::lef
 // connections.
 //
 //   engine.cc         bursts, connections, time
-//   engine_absorb.cc  packets that no parser needs to see
+//   engine_absorb.cc  packets that no parser needs to see decoded
 //   engine_end.cc     the end of queries and connections
 //   engine_load.cc    parsers, and which of them run
 class Engine::Impl final : public StreamReceiver {

@@ -39,7 +39,7 @@ struct ConnectionSamples {
 
 // Makes the client the source and the server the destination: a trigger counts both directions of a connection for its
 // client, as parsers' tuples do.
-inline void turn_to_client(bool from_server, Sample* sample) {
+inline void orient_to_client(bool from_server, Sample* sample) {
   if (!from_server) return;
   std::swap(sample->src_ip, sample->dst_ip);
   std::swap(sample->src_port, sample->dst_port);
@@ -65,7 +65,7 @@ class ClientSamples {
       // A correction follows the packet that caused it, and is about the other direction.
       const bool correction = sample.packets == 0;
       const size_t packet = correction ? next - 1 : next++;
-      turn_to_client(seen.from_server[packet] != correction, &sample);
+      orient_to_client(seen.from_server[packet] != correction, &sample);
       batch_.queries[i] = seen.queries[packet];
     }
     return batch_;

@@ -269,7 +269,7 @@ class TriggerParser final : public Parser {
       out.lose(LossReason::kParserMemoryFull, evicted - std::exchange(tcp.evicted_flows, evicted), tcp.queries);
     }
     if ((queries_ & ~with_tcp) != 0) {
-      for (size_t i = 0; i < seen_.size; ++i) trigger::turn_to_client(seen_.from_server[i], &seen_.samples[i]);
+      for (size_t i = 0; i < seen_.size; ++i) trigger::orient_to_client(seen_.from_server[i], &seen_.samples[i]);
       add({seen_.samples.data(), seen_.size}, {}, {seen_.queries.data(), seen_.size}, queries_ & ~with_tcp, out);
     }
     seen_.size = 0;

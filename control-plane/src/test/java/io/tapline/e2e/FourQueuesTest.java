@@ -19,7 +19,7 @@ class FourQueuesTest {
   /**
    * A busy machine delays some bursts so much that they do not fill the queue, or that they merge.
    */
-  private static final int BURSTS_AT_LEAST = 2;
+  private static final int MIN_BURSTS = 2;
 
   /** Uses bounds that a machine meets even while other tests are running. */
   @Test
@@ -38,7 +38,7 @@ class FourQueuesTest {
       assertThat(queue.bytes()).as(seen).anyMatch(bytes -> bytes > max / 5);
       assertThat(queue.error(0.5)).as(seen).isLessThan(2L * FourQueues.WIRE);
       assertThat(queue.error(0.9)).as(seen).isLessThan(max / 10);
-      assertThat(queue.alertNs()).as(seen).hasSizeGreaterThanOrEqualTo(BURSTS_AT_LEAST);
+      assertThat(queue.alertNs()).as(seen).hasSizeGreaterThanOrEqualTo(MIN_BURSTS);
       assertThat(FourQueues.quantile(queue.alertNs(), 0.5))
           .as(seen)
           .isLessThan(TimeUnit.SECONDS.toNanos(1));
