@@ -30,11 +30,16 @@ def flows(seconds):
   return tests + others
 
 
-def diagnose(*options):
-  run = subprocess.run([TAPLINE, "diagnose", "queue", QUEUE, *options], capture_output=True, text=True, check=False)
+def diagnose():
+  run = subprocess.run([TAPLINE, "diagnose", "queue", QUEUE], capture_output=True, text=True, check=False)
   if run.returncode != 0:
     raise Wrong(f"tapline diagnose queue failed: {run.stderr}")
   return run.stdout
+
+
+def bursts():
+  """Returns the queue's report, whose text `tapline diagnose queue` prints."""
+  return json.loads(get(f"{URL}/api/v1/queues/{QUEUE.replace(':', '/')}"))
 
 
 def lost(report):
@@ -48,8 +53,8 @@ def port_of(flow):
 def measure(seconds):
   """Sends traffic while a query measures the queue.
 
-  Returns the report as JSON and as text, the increase of each of the queue's counters, and the number of copies that
-  the monitor lost.
+  Returns the report as parsed JSON and as text, the increase of each of the queue's counters, and the number of copies
+  that the monitor lost.
   """
   server = Server(inputs=INPUTS)
   try:
@@ -59,10 +64,10 @@ def measure(seconds):
       lab.send(flows(seconds), seconds)
     counters = {key: value - before[key] for key, value in qdisc(lab.DEVICE).items()}
     end_s = time.monotonic() + TIMEOUT_S
-    while lost(json.loads(get(f"{URL}/api/v1/queues/{QUEUE.replace(':', '/')}"))) < counters["drops"] and time.monotonic() < end_s:
+    while lost(bursts()) < counters["drops"] and time.monotonic() < end_s:
       time.sleep(0.1)
     _, totals = server.stop(query)  # ends the last burst
-    return json.loads(diagnose("--json")), diagnose(), counters, totals["dropped"].get("kernel_missed", 0)
+    return bursts(), diagnose(), counters, totals["dropped"].get("kernel_missed", 0)
   finally:
     server.end()
 

@@ -5,7 +5,7 @@
 
 Reads captures of copies (nanosecond pcap) and the polls of backlog.py, in which the first device has mark 1, the second
 mark 2, and so on. Prints a line of JSON for each queue: the number of packets that arrived, left and were matched,
-without packets that may still wait when the capture ends; for each poll at which the queue was not empty, according to
+without packets that may still wait when the capture ends; the number of arrivals by source address; for each poll at which the queue was not empty, according to
 the kernel or to the copies, the kernel's bytes and the error of the bytes that Tapline computes from the copies; the
 number of polls that took longer than 200 us, which are left out; and the sources and times at which flows began to meet
 the condition on delay and share.
@@ -134,7 +134,7 @@ def compare(polls_path, link_bits_per_s, delay_ns, share, captures):
       short_polls = [poll for poll in polls[ports[mark]] if is_short(poll)]
       differences = errors(rows, short_polls)
       print(json.dumps({"mark": mark, "port": ports[mark], "arrived": len(arrivals), "left": len(departures),
-                        "matched": totals["matched"],
+                        "sources": collections.Counter(copy.source for copy in arrivals), "matched": totals["matched"],
                         "long_polls": len(polls[ports[mark]]) - len(short_polls), "bytes": [size for size, _ in differences], "errors": [error for _, error in differences],
                         "onsets": onsets(matched(arrivals, departures, link_bits_per_s), delay_ns, share)}))
 

@@ -378,12 +378,16 @@ final class MirroredNetwork implements AutoCloseable {
     send(HttpRequest.newBuilder().DELETE(), "/queries/" + query);
   }
 
-  /** Stops a query and waits until it has stopped. */
-  void stop(String query) throws Exception {
-    requestStop(query);
-    Fabric.await(
-        query + " has stopped",
-        () -> get("/queries/" + query).path("state").asText().equals("stopped"));
+  /** Stops queries and waits until they have stopped. */
+  void stop(String... queries) throws Exception {
+    for (String query : queries) {
+      requestStop(query);
+    }
+    for (String query : queries) {
+      Fabric.await(
+          query + " has stopped",
+          () -> get("/queries/" + query).path("state").asText().equals("stopped"));
+    }
   }
 
   /** Returns the agents whose field equals or, if it is a list, contains a value. */
