@@ -5,22 +5,15 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.control.testbed.FatTreePlan;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
@@ -106,9 +99,6 @@ final class FourQueues implements AutoCloseable {
       return linkMbit * 1_000_000;
     }
   }
-
-  /** An event and the time of its arrival, in ns since the epoch. */
-  record ArrivedEvent(JsonNode event, long timeNs) {}
 
   /**
    * A queue's results.
@@ -260,9 +250,12 @@ final class FourQueues implements AutoCloseable {
         .toList();
   }
 
-  /** Returns a host in another pod for each of an edge switch's two queues, which leads to it. */
-  private List<FatTreePlan.Node> receivers(int edge) throws Exception {
-    String flows = network.fabric.switches().get("e0" + edge);
+  /**
+   * Returns a host in another pod for each of an edge switch's two queues, which leads to it.
+   *
+   * @param flows the switch's flows
+   */
+  private List<FatTreePlan.Node> receivers(int edge, String flows) {
     List<FatTreePlan.Node> receivers = new ArrayList<>();
     for (int up = 0; up < ABOVE.size(); up++) {
       int port =
@@ -300,8 +293,7 @@ final class FourQueues implements AutoCloseable {
         network.submit(
             QUERY.formatted(load.delayMs(), load.bitsPerSecond(), String.join(", ", names())));
     network.server().awaitState(id, "running");
-    List<ArrivedEvent> events = Collections.synchronizedList(new ArrayList<>());
-    CompletableFuture<Void> stream = follow(network.server().url(), id, events);
+    EventStream events = EventStream.of(network.server(), id);
     List<Path> captures = new ArrayList<>();
     Path polls;
     try {
@@ -321,9 +313,9 @@ final class FourQueues implements AutoCloseable {
       closeAll();
     }
     network.stop(id);
-    stream.get(60, TimeUnit.SECONDS);
+    List<EventStream.Arrived> arrived = events.awaitEnd();
     assertThat(network.server().rows(id)).as("alerts of the stream job").isNotEmpty();
-    return compare(polls, captures, events);
+    return compare(polls, captures, arrived);
   }
 
   private static String script(String name) {
@@ -373,20 +365,28 @@ final class FourQueues implements AutoCloseable {
   private void sendBursts() throws Exception {
     List<Cli.Running> steady = new ArrayList<>();
     List<Cli.Running> bursts = new ArrayList<>();
+    List<List<String>> receivers = new ArrayList<>();
     int perSecond = load.bitsPerSecond() / 8 / WIRE / 5;
+    Map<String, String> switches = network.fabric.switches();
     for (int edge = 0; edge < EDGES.size(); edge++) {
       List<String> addresses = new ArrayList<>();
-      for (FatTreePlan.Node host : receivers(edge)) {
+      for (FatTreePlan.Node host : receivers(edge, switches.get("e0" + edge))) {
         opened(network.fabric.start(host.id(), "python3", "-c", RECEIVE));
         addresses.add(host.address());
       }
+      receivers.add(addresses);
       steady.add(send(MONITORS.get(edge), addresses, 0, 0, 0, perSecond));
     }
     Thread.sleep(1000);
     for (int edge = 0; edge < EDGES.size(); edge++) {
-      List<String> addresses = receivers(edge).stream().map(FatTreePlan.Node::address).toList();
       bursts.add(
-          send(SENDERS.get(edge), addresses, load.bursts(), load.burstPackets(), load.gapMs(), 0));
+          send(
+              SENDERS.get(edge),
+              receivers.get(edge),
+              load.bursts(),
+              load.burstPackets(),
+              load.gapMs(),
+              0));
     }
     for (Cli.Running burst : bursts) {
       burst.await(120).expectSuccess();
@@ -405,7 +405,7 @@ final class FourQueues implements AutoCloseable {
     return opened(network.fabric.start(host, words.toArray(String[]::new)));
   }
 
-  private List<Queue> compare(Path polls, List<Path> captures, List<ArrivedEvent> events) {
+  private List<Queue> compare(Path polls, List<Path> captures, List<EventStream.Arrived> events) {
     List<String> words = new ArrayList<>(List.of(script("copies.py"), polls.toString()));
     words.add("" + load.bitsPerSecond());
     words.addAll(List.of("" + TimeUnit.MILLISECONDS.toNanos(load.delayMs()), "" + SHARE));
@@ -420,7 +420,7 @@ final class FourQueues implements AutoCloseable {
     return queues;
   }
 
-  private Queue queue(JsonNode figures, List<ArrivedEvent> events) {
+  private Queue queue(JsonNode figures, List<EventStream.Arrived> events) {
     String name = names().get(figures.path("mark").asInt() - 1);
     List<Long> alerts = new ArrayList<>();
     for (JsonNode onset : figures.path("onsets")) {
@@ -461,41 +461,14 @@ final class FourQueues implements AutoCloseable {
   }
 
   /** Returns the time at which the first event after the onset, for its source, arrived. */
-  private static long firstEvent(List<ArrivedEvent> events, String queue, JsonNode onset) {
+  private static long firstEvent(List<EventStream.Arrived> events, String queue, JsonNode onset) {
     String group = "queue=%s src_ip=%s".formatted(queue, onset.path("source").asText());
     LongStream times =
         events.stream()
             .filter(event -> event.event().at("/fields/group").asText().equals(group))
-            .mapToLong(ArrivedEvent::timeNs)
+            .mapToLong(EventStream.Arrived::timeNs)
             .filter(time -> time >= onset.path("time_ns").asLong());
     return times.min().orElseThrow(() -> new AssertionError("no event after " + onset));
-  }
-
-  /** Adds the events of the query's stream with their arrival times, until the stream ends. */
-  private static CompletableFuture<Void> follow(String url, String id, List<ArrivedEvent> events)
-      throws Exception {
-    HttpClient client = HttpClient.newHttpClient();
-    HttpResponse.BodyHandler<Stream<String>> lines = HttpResponse.BodyHandlers.ofLines();
-    // Loads the client's classes, which would otherwise delay the first event.
-    client.send(request(url, id), lines).body().forEach(Cli::parse);
-    return client
-        .sendAsync(request(url, id + "/events"), lines)
-        .thenAccept(response -> read(response.body(), events));
-  }
-
-  private static HttpRequest request(String url, String query) {
-    return HttpRequest.newBuilder(URI.create(url + "/api/v1/queries/" + query)).build();
-  }
-
-  private static void read(Stream<String> lines, List<ArrivedEvent> events) {
-    lines
-        .filter(line -> line.startsWith("data:"))
-        .forEach(
-            line -> {
-              long now = ChronoUnit.NANOS.between(Instant.EPOCH, Instant.now());
-              JsonNode data = Cli.parse(line.substring("data:".length()));
-              data.path("events").forEach(event -> events.add(new ArrivedEvent(event, now)));
-            });
   }
 
   @Override

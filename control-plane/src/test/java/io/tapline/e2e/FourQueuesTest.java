@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 @MakesNetworkDevices
 class FourQueuesTest {
   /** Each burst is too long for the queue, so that some of its packets are dropped. */
-  private static final FourQueues.Load LOAD = new FourQueues.Load(5, 60, 6, 260, 1200, 20);
+  private static final FourQueues.Load LOAD = new FourQueues.Load(5, 60, 6, 260, 900, 20);
 
   /**
    * A busy machine delays some bursts so much that they do not fill the queue, or that they merge.
