@@ -32,6 +32,7 @@ constexpr uint32_t kChecksumBytes = 4;
 constexpr uint32_t kGapBytes = 20;  // preamble and inter-frame gap on the wire
 constexpr double kTenGigabit = 10e9;
 constexpr uint32_t kTriggers = 4096;
+constexpr uint32_t kFloodClients = 1'000'000;
 
 struct Arguments {
   bool json = false;
@@ -65,7 +66,10 @@ double line_packets(uint32_t bytes) { return kTenGigabit / 8 / (bytes + kGapByte
 double rounded(double value) { return std::round(value * 10) / 10; }
 
 TrafficOptions traffic_for(const std::string& parser, uint32_t bytes, uint32_t flows) {
-  return {.kind = parser == "http_get" ? TrafficKind::kHttpGet : TrafficKind::kTcp,
+  const bool is_flood = parser.ends_with("SYNs");
+  return {.kind = is_flood               ? TrafficKind::kSyns
+                  : parser == "http_get" ? TrafficKind::kHttpGet
+                                         : TrafficKind::kTcp,
           .frame_bytes = bytes - kChecksumBytes,
           .flows = flows};
 }
@@ -110,7 +114,7 @@ class Bench {
   }
 
   // Measures 4,096 triggers on packets, of which 8 match each packet; also if a third of them are on retransmitted
-  // bytes, which need facts about TCP connections.
+  // bytes, which need facts about TCP connections, and during a flood of SYNs.
   void triggers() {
     for (const uint32_t flows : {1000u, 1'000'000u}) {
       for (const bool with_tcp : {false, true}) {
@@ -119,6 +123,8 @@ class Bench {
             one_plan(with_tcp ? "trigger, a third TCP" : "trigger", plan_of_triggers(flows, with_tcp), 64, flows));
       }
     }
+    if (!wanted("trigger") || !wanted(64, kFloodClients)) return;
+    triggers_.push_back(one_plan("trigger, SYNs", plan_of_triggers(kFloodClients, false), 64, kFloodClients));
   }
 
   void flows() {

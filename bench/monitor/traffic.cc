@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint8_t kFin = 0x01, kSyn = 0x02, kPsh = 0x08, kAck = 0x10;
 constexpr uint32_t kIpAt = 14, kTcpAt = 34;
+constexpr uint32_t kFirstClient = 0x0a000001u, kFirstServer = 0xc0a80001u, kServers = 16;
 constexpr uint32_t kFirstData = 3, kClientFin = 198, kServerFin = 199;
 
 void put16(uint8_t* target, uint32_t value) {
@@ -83,7 +84,23 @@ uint32_t Traffic::next_flow() {
   return flow;
 }
 
+void Traffic::next_syn(uint8_t* frame) {
+  const uint32_t number = syns_++;
+  const uint32_t random = number * 0x9e3779b1u;  // a permutation of all numbers
+  const uint32_t flow = options_.first_flow + static_cast<uint32_t>(uint64_t{random} * options_.flows >> 32);
+  uint8_t* ip = frame + kIpAt;
+  uint8_t* tcp = frame + kTcpAt;
+  put16(ip + 2, 40);
+  put32(ip + 12, kFirstClient + flow);
+  put32(ip + 16, kFirstServer + flow % kServers);
+  put32(tcp, (number ^ number >> 16) << 16 | 80u);
+  put32(tcp + 4, random);
+  put32(tcp + 8, 0);
+  tcp[13] = kSyn;
+}
+
 void Traffic::next(uint8_t* frame) {
+  if (options_.kind == TrafficKind::kSyns) return next_syn(frame);
   const uint32_t round = round_;
   const uint32_t flow = next_flow() + options_.first_flow;
   const uint32_t age = round + flow * 37;  // 37 and 200 have no common factor, so all ages are equally frequent
@@ -105,7 +122,7 @@ void Traffic::next(uint8_t* frame) {
   if (step == 1) flags |= kSyn;
   if (step >= kClientFin) flags |= kFin;
 
-  const uint32_t client_ip = 0x0a000000u + flow + 1, server_ip = 0xc0a80001u + flow % 16;
+  const uint32_t client_ip = kFirstClient + flow, server_ip = kFirstServer + flow % kServers;
   const uint32_t client_port = 32768u + (flow * 0x9e37u >> 3 & 0x7fff);
   uint8_t* ip = frame + kIpAt;
   uint8_t* tcp = frame + kTcpAt;

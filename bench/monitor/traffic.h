@@ -10,6 +10,8 @@
 // Data packets alternate between the directions (kTcp), or contain one GET request each, without responses (kHttpGet).
 // In frames of 64 bytes, which have room for 6 bytes of data, the shortest request takes three packets. All frames have
 // the same length; frames without data are padded, as on a wire. Checksums are zero.
+//
+// kSyns is a flood: each packet is a SYN from another port of one of the flows' clients, and none is answered.
 #pragma once
 
 #include <array>
@@ -18,7 +20,7 @@
 
 namespace tapline::bench {
 
-enum class TrafficKind : uint8_t { kTcp, kHttpGet };
+enum class TrafficKind : uint8_t { kTcp, kHttpGet, kSyns };
 
 struct TrafficOptions {
   TrafficKind kind = TrafficKind::kTcp;
@@ -42,6 +44,7 @@ class Traffic {
 
  private:
   uint32_t next_flow();
+  void next_syn(uint8_t* frame);
 
   TrafficOptions options_;
   std::vector<uint8_t> template_;
@@ -51,6 +54,7 @@ class Traffic {
   uint32_t round_ = 0;
   uint32_t in_round_ = 0;
   uint32_t flow_ = 0;
+  uint32_t syns_ = 0;
   std::array<uint32_t, 16> strides_;  // used in turn, one per round; all are coprime to `flows`
 };
 

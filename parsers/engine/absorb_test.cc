@@ -128,8 +128,9 @@ Outcome run(const std::vector<Frame>& frames, const std::vector<std::string>& pa
   return outcome;
 }
 
-// Makes many interleaved conversations with reused ports. Some are cut short or reset, lack a handshake, or use VLAN
-// tags or IPv6; a few packets are late and a few are lost.
+// Makes many interleaved conversations with reused ports. Some are cut short or reset, lack a handshake or an answer to
+// their SYN, have a server's port above the client's, or use VLAN tags or IPv6; a few packets are late and a few are
+// lost.
 std::vector<Frame> traffic(uint32_t seed) {
   std::mt19937 random(seed);
   const auto pick = [&](uint32_t below) { return static_cast<uint32_t>(random() % below); };
@@ -144,6 +145,7 @@ std::vector<Frame> traffic(uint32_t seed) {
     options.server_isn = random();
     options.start_ns = 1'000 * kSecond + pick(20'000) * int64_t{1'000'000};
     if (pick(10) == 0) options.vlans = {5};
+    if (pick(4) == 0) options.server_port = 50000;
     Conversation conversation(options);
     if (pick(6) != 0) conversation.handshake();
     for (uint32_t k = pick(40); k > 0; --k) {
@@ -152,6 +154,11 @@ std::vector<Frame> traffic(uint32_t seed) {
     }
     if (pick(4) != 0) conversation.close();
     if (pick(8) == 0) conversation.server("", tcp_flag::kRst | tcp_flag::kAck);
+    const bool refuses = pick(8) == 0;
+    if (refuses) {
+      conversation.frames().resize(std::min<size_t>(conversation.frames().size(), 1));
+      conversation.server("", tcp_flag::kRst | tcp_flag::kAck);
+    }
     for (Frame& frame : conversation.frames()) {
       if (pick(50) != 0) frames.push_back(std::move(frame));
     }
@@ -228,7 +235,7 @@ std::shared_ptr<const trigger::Program> triggers() {
   using trigger::GroupBy, trigger::Measure, trigger::Trigger;
   std::vector<Trigger> triggers;
   for (const Measure measure :
-       {Measure::kPackets, Measure::kBytes, Measure::kPayloadBytes, Measure::kSyn, Measure::kFin,
+       {Measure::kPackets, Measure::kBytes, Measure::kPayloadBytes, Measure::kSyn, Measure::kFin, Measure::kRst,
         Measure::kRetransmittedBytes, Measure::kMissingBytes, Measure::kUnackedBytes}) {
     for (const GroupBy& group : {GroupBy{}, GroupBy::source(32, 128), GroupBy::flow()}) {
       Trigger trigger;
@@ -268,6 +275,43 @@ TEST(Absorb, ChangesNoEventOfATrigger) {
     }
     EXPECT_GT(absorbed_packets, packets / 50);
   }
+}
+
+// Makes SYNs from different clients. If `are_repeated` is true, each is sent again, and followed by a packet of its
+// connection before the next SYN.
+std::vector<Frame> syns(uint32_t count, bool are_repeated) {
+  std::vector<Frame> frames;
+  for (uint32_t i = 0; i < count; ++i) {
+    Conversation conversation({.client = "10.0." + std::to_string(i / 250) + "." + std::to_string(i % 250),
+                               .server = "10.1.0.1",
+                               .server_port = 50000});
+    std::vector<Frame>& made = conversation.handshake().frames();
+    frames.push_back(made[0]);
+    if (are_repeated) frames.insert(frames.end(), {made[0], made[1 + i % 2]});
+  }
+  for (size_t i = 0; i < frames.size(); ++i) frames[i].time_ns = 1'000 * kSecond + static_cast<int64_t>(i) * 1000;
+  return frames;
+}
+
+TEST(Absorb, CachesSynsForTriggers) {
+  const std::vector<Frame> frames = syns(1000, false);
+  // The first burst starts the intervals.
+  EXPECT_EQ(run(frames, {"trigger"}, 64, true, {}, triggers()).absorbed, frames.size() - 64);
+  // Other parsers see the connection that a SYN starts, and a query with endpoints may want it.
+  EXPECT_EQ(run(frames, {"trigger", "tcp_pkt_size"}, 64, true, {}, triggers()).absorbed, 0u);
+  EXPECT_EQ(run(frames, {"trigger"}, 64, true, {kAll | kOfSomeClients}, triggers()).absorbed, 0u);
+}
+
+// The server's port is the higher one, so only the SYN shows which side is the client.
+TEST(Absorb, ACachedSynStartsItsConnection) {
+  const std::vector<Frame> frames = syns(200, true);
+  Outcome plain_outcome = run(frames, {"trigger"}, 64, false, {}, triggers()),
+          absorbed = run(frames, {"trigger"}, 64, true, {}, triggers());
+  std::ranges::sort(plain_outcome.tuples);
+  std::ranges::sort(absorbed.tuples);
+  expect_same(plain_outcome.tuples, absorbed.tuples);
+  EXPECT_GE(absorbed.absorbed, 200u);
+  EXPECT_GT(absorbed.tuples.size(), 200u);
 }
 
 TEST(Absorb, SkipsNothingForAParserOfEveryPacket) {

@@ -260,6 +260,7 @@ Connection* Engine::Impl::find(const Packet& packet, uint64_t hash, Side* side) 
 void Engine::Impl::connect(Packet& packet, uint64_t hash) {
   Side side = 0;
   Connection* connection = find(packet, hash, &side);
+  if (connection == nullptr && syns_) connection = recall(packet, hash, &side);
   if (connection != nullptr && starts_new_incarnation(*connection, packet, side)) {
     give_way(*connection, packet);
     connection = nullptr;

@@ -10,6 +10,7 @@
 #include "parsers/engine/connection_table.h"
 #include "parsers/engine/engine.h"
 #include "parsers/engine/reassembler.h"
+#include "parsers/engine/syn_cache.h"
 #include "parsers/engine/tcp_tracker.h"
 
 namespace tapline {
@@ -127,6 +128,10 @@ class Engine::Impl final : public StreamReceiver {
   // connection, if a parser may have to see the packet.
   bool absorb_one(size_t i, const RawPacket& raw, uint64_t always, PlainPacket* absorbed);
 
+  // Does the same for the first packet of a connection, a SYN. The connection gets its entry with the next packet:
+  // recall().
+  bool absorb_syn(size_t i, const RawPacket& raw, uint64_t always, PlainPacket* absorbed);
+
   // Passes absorbed packets to the parsers that want them.
   void pass_on(std::span<const PlainPacket> burst);
 
@@ -162,6 +167,10 @@ class Engine::Impl final : public StreamReceiver {
 
   void count_flows(uint64_t queries, int64_t change);
   Connection& start(const Packet& packet, uint64_t hash);
+
+  // Starts the packet's connection with its SYN, if absorb_syn() has seen one. Otherwise returns null. Sets *side to
+  // the side that sent the packet.
+  Connection* recall(const Packet& packet, uint64_t hash, Side* side);
   void reassemble(Connection& connection, const Packet& packet, Side side);
 
   // Reschedules the connection, since each TCP state has its own timeout. Ends the streams after a reset.
@@ -229,9 +238,11 @@ class Engine::Impl final : public StreamReceiver {
   uint64_t stream_queries_ = 0;
   uint64_t datagram_queries_ = 0;  // queries whose parsers need UDP and ICMP flows
   bool absorbs_ = false;
-  bool passes_on_ = false;  // true if some parser wants absorbed packets (Needs::absorbs)
-  bool shows_ = false;      // true if some parser wants the first packet of each connection in each interval
+  bool passes_on_ = false;    // true if some parser wants absorbed packets (Needs::absorbs)
+  bool shows_ = false;        // true if some parser wants the first packet of each connection in each interval
+  bool caches_syns_ = false;  // true if no parser looks at the entry of a connection of which only a SYN was seen
   std::optional<ConnectionTable> table_;
+  std::optional<SynCache> syns_;
   std::optional<Reassembler> reassembler_;
   std::vector<uint64_t> hashes_;             // hashes of the burst's packets
   std::vector<const Connection*> expected_;  // likely connections of the burst's packets

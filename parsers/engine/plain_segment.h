@@ -14,6 +14,7 @@ struct PlainSegment {
   uint16_t src_port, dst_port;  // host order
   uint32_t seq_end;             // sequence number after the payload
   bool is_control;              // SYN, FIN or RST
+  bool is_syn;                  // SYN without ACK, FIN, RST and payload
   bool is_whole;                // captured completely
 
   // Returns false, and leaves *segment unchanged, if the packet is not plain.
@@ -33,7 +34,9 @@ struct PlainSegment {
     segment->dst_port = __builtin_bswap16(load<uint16_t>(tcp + 2));
     segment->seq_end = __builtin_bswap32(load<uint32_t>(tcp + 4)) + ip_bytes - header_bytes;
     segment->is_whole = kIpAt + ip_bytes <= raw.captured_bytes;
-    segment->is_control = (tcp[13] & (tcp_flag::kSyn | tcp_flag::kFin | tcp_flag::kRst)) != 0;
+    constexpr uint8_t kControl = tcp_flag::kSyn | tcp_flag::kFin | tcp_flag::kRst;
+    segment->is_control = (tcp[13] & kControl) != 0;
+    segment->is_syn = (tcp[13] & (kControl | tcp_flag::kAck)) == tcp_flag::kSyn && ip_bytes == header_bytes;
     return true;
   }
 
