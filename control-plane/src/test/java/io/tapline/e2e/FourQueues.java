@@ -194,6 +194,7 @@ final class FourQueues implements AutoCloseable {
     FourQueues queues = new FourQueues(load, folder, network);
     try {
       queues.softirqs = RealTime.softirqsFirst();
+      RealTime.first(network.server().process());
       for (String host : Stream.concat(MONITORS.stream(), SENDERS.stream()).toList()) {
         queues.limitRate(host);
       }
