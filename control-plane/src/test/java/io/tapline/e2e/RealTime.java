@@ -37,7 +37,7 @@ final class RealTime {
 
   /**
    * Gives all threads of a process, and those that they start, priority over normal programs, as if
-   * it were running on a machine of its own.
+   * it were running on a dedicated machine.
    */
   static void first(Process process) {
     String script = "renice -n -15 -p $(ls /proc/%d/task)".formatted(process.pid());
