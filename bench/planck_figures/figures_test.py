@@ -18,7 +18,7 @@ def made_up_results():
   figures = ("bursts_of_one", "gaps_within_13", "gap_mean", "gap_deviation", "unfairness", "lost", "throughput_mean", "bursts_within",
              "bursts_error", "all_within", "tcp_steady_error", "tcp_steady_width", "tcp_filling_bias", "udp_error",
              "load_error", "load_within", "load_width")
-  quantiles = ("delay_quantile", "ready_quantile", "ready_quantile_with_slow_start", "load_ready_quantile")
+  quantiles = ("delay_quantile", "throughput_quantile", "ready_quantile", "ready_quantile_with_slow_start", "load_ready_quantile")
   return {**{name: [(1, 0.5), (2, 1)] for name in curves}, **{name: [(0, 0.25)] for name in figures},
           **{name: [(share, 90) for share in (0, 0.5, 0.99, 0.999, 1)] for name in quantiles}}
 
