@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks a running cluster from outside, as a user.
 
-Through the front (TLS, token), it submits a query and expects its mirror rules, sends a known number of requests
-between containers, and expects each to be counted once. It kills the leading control plane and expects the same query
+Through the reverse proxy (TLS, token), it submits a query and expects its mirror rules, sends a known number of
+requests between containers, and expects each to be counted once. It kills the leading control plane and expects the same query
 to count as many requests again. After the query, its rules must be gone, and a host's MultiLog must have the headers.
 Requests without a token or without TLS must be refused, a team's token must not reach beyond its subnets, and a token
 added at run time must be accepted. Every component, with its secrets, must be able to do at every service exactly what

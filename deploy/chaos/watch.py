@@ -17,7 +17,7 @@ ENDED = ("failed", "stopped", "finished")
 
 
 def call(front, method, path, body=None):
-    """Sends a request; returns status 0 if the front does not answer."""
+    """Sends a request; returns status 0 if the reverse proxy does not answer."""
     try:
         return front.call(method, path, body, timeout_s=REQUEST_TIMEOUT_S)
     except (OSError, http.client.HTTPException, ValueError):

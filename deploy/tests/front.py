@@ -1,5 +1,5 @@
-"""Runs the front on this host as its container does, with the same start script and nginx configuration. The control
-planes' names resolve to addresses that the test chooses. Needs nginx, openssl and unshare. Standard library only."""
+"""Runs the reverse proxy on this host as its container does, with the same start script and nginx configuration. The
+control planes' names resolve to addresses that the test chooses. Needs nginx, openssl and unshare. Standard library only."""
 import os
 import socket
 import ssl
@@ -22,7 +22,7 @@ def possible():
 
 
 def make_certificates(folder):
-    """Creates an authority and certificates for the front and the control planes."""
+    """Creates an authority and certificates for the reverse proxy and the control planes."""
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-x509", "-days", "1"]
 
     def make(name, *options):
@@ -73,7 +73,7 @@ class Front:
                 return
             except OSError:
                 if self.process.poll() is not None or time.monotonic() > deadline:
-                    raise AssertionError("the front does not start: " + self.log()) from None
+                    raise AssertionError("the reverse proxy does not start: " + self.log()) from None
                 time.sleep(0.05)
 
     def log(self):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the front: real nginx with the real configuration, started as in its container, in front of two simulated
-control planes that answer over TLS. Skipped (77) without nginx, or if users can't create namespaces."""
+"""Tests the reverse proxy: real nginx with the real configuration, started as in its container, in front of two
+simulated control planes that answer over TLS. Skipped (77) without nginx, or if users can't create namespaces."""
 import asyncio
 import json
 import re
@@ -85,7 +85,7 @@ class ControlPlane:
 
 
 class Answer:
-    """The front's response: status, headers and body."""
+    """The reverse proxy's response: status, headers and body."""
 
     def __init__(self, head, body):
         self.status = int(head.split(None, 2)[1])

@@ -48,7 +48,7 @@ ConfigTable table_of(AgentConfig* config) {
   table.add_number(&config->capacity_mbps, 1, 1'000'000, "capacity_mbps",
                    "max mirrored traffic that the monitor accepts, in Mb/s");
   table.add_text(&config->multilog, "multilog", "HOST:PORT",
-                 "address of this host's MultiLog node for the control plane, if there is one");
+                 "address at which the control plane reaches this host's MultiLog node, if the host has one");
   table.add_text(&config->broker_ca, "broker_ca", "FILE",
                  "CA certificates (PEM) that must have signed the brokers' certificates; enables TLS for the monitor");
   table.add_text(&config->broker_certificate, "broker_certificate", "FILE",

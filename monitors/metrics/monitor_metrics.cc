@@ -46,8 +46,8 @@ constexpr MetricFamily kFill = {"output_queue_ratio", "Used share of the fullest
 constexpr MetricFamily kReduction = {"data_reduction_ratio", "Bytes captured per byte emitted", Kind::kGauge};
 constexpr MetricFamily kRing = {"ring_packets", "Packets that wait for a worker of pipeline mode", Kind::kGauge};
 constexpr MetricFamily kRingSize = {"ring_packets_max", "Packets that may wait for a worker", Kind::kGauge};
-constexpr MetricFamily kMemory = {"memory_bytes", "Resident memory, and buffered out-of-order stream data",
-                                  Kind::kGauge};
+constexpr MetricFamily kMemory = {
+    "memory_bytes", "Resident memory (process), buffered out-of-order stream data (reassembly)", Kind::kGauge};
 
 uint64_t resident_bytes() {
   std::ifstream file("/proc/self/statm");

@@ -49,7 +49,7 @@ prometheus::MetricFamily certificate_ends() {
 Status add_certificate_end(const CertificateFile& certificate, prometheus::MetricFamily* ends) {
   if (certificate.file.empty()) return {};
   const std::optional<time_t> end = end_of(certificate.file);
-  if (!end) return Status::invalid(certificate.file + ": has no CERTIFICATE in PEM that can be read");
+  if (!end) return Status::invalid(certificate.file + " contains no readable PEM certificate");
   prometheus::ClientMetric metric;
   metric.label = {{"purpose", certificate.purpose}};
   metric.gauge.value = static_cast<double>(*end);

@@ -189,7 +189,7 @@ TEST_F(MetricsServerTest, ShowsTheExpiryOfCertificates) {
 
 TEST_F(MetricsServerTest, NamesACertificateWithoutAnExpiry) {
   others_ = {{"kafka", "/nowhere"}};
-  EXPECT_EQ(start().message(), "/nowhere: has no CERTIFICATE in PEM that can be read");
+  EXPECT_EQ(start().message(), "/nowhere contains no readable PEM certificate");
 }
 
 TEST_F(MetricsServerTest, SilentClientsDelayNoOthers) {

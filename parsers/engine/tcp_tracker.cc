@@ -8,7 +8,8 @@ namespace {
 
 // Any new SYN may replace a connection that has been silent for this long.
 constexpr int64_t kSilentNs = 10'000'000'000;
-// A SYN captured after the data that follow it (mirrors reorder) is at most this far before the highest of them.
+// A SYN that a mirror delivers after data of its connection is late, not new, if it is at most this many bytes before
+// the highest sequence number seen, and this long after the latest packet.
 constexpr uint32_t kLateSynBytes = 1 << 16;
 constexpr int64_t kLateSynNs = kNsPerSecond;
 

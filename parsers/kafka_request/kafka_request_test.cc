@@ -107,7 +107,7 @@ TEST(KafkaRequest, PairsAtEveryCutOfTheStream) {
   }
   Conversation bytes;
   bytes.handshake().client_cut(requests, 1).server_cut(responses, 1).close();
-  EXPECT_EQ(parse(bytes.frames()), expected) << "cut into bytes";
+  EXPECT_EQ(parse(bytes.frames()), expected) << "cut into single bytes";
 }
 
 TEST(KafkaRequest, FlexibleVersionsAndTopicIds) {

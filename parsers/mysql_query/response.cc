@@ -362,9 +362,11 @@ bool looks_like_response(Bytes bytes, uint8_t sequence, bool* strong) {
   }
 }
 
-// Layout:
+// Reads the server's initial handshake packet, or the error packet that takes its place. Returns false if the packet is
+// neither.
 //
-//   | 10 | version, 0 | thread (4) | scramble (8) | 0 | capabilities (2) | set (1) | status (2) | more (2) | …
+//   | 10 | version, 0 | thread ID (4) | scramble (8) | 0 | capabilities, low (2) | character set (1) | status (2) |
+//   | capabilities, high (2) | …
 bool read_greeting(const Packet& packet, uint32_t* capabilities) {
   constexpr uint8_t kProtocolVersion = 10;
   constexpr size_t kMaxVersionBytes = 128;

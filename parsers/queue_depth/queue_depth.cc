@@ -4,7 +4,7 @@
 namespace tapline {
 namespace {
 
-// Emits how full port queues are, from the packets at taps on both sides (ConQuest section 6) or from INT.
+// Emits the depth of port queues, measured from packets at taps on both sides (ConQuest section 6) or from INT.
 class QueueDepth final : public queues::QueueParser<DepthMeter> {
  public:
   const Schema& schema() const override {

@@ -76,7 +76,7 @@ TEST(Hops, PassOnceInOrderOfDeparture) {
     sequencer.finish();
     std::set<std::pair<int64_t, uint64_t>> expected;
     for (const ReportedHop& hop : hops) expected.insert({hop.departure_ns, hop.digest});
-    // Each hop is captured within hold_ns, so none is late.
+    // Each hop is captured within hold_ns of its departure, so none is late.
     ASSERT_EQ(sequencer.statistics().late, 0u);
     ASSERT_EQ(passages.passed.size(), expected.size());
     auto next = expected.begin();

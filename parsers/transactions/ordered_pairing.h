@@ -300,8 +300,8 @@ class OrderedPairing {
     if (request.peer_offset < received && received < response.end) overlap();
   }
 
-  // Counts consecutive turns. Once requests and responses have alternated for long enough, the client is known to wait,
-  // regardless of earlier traffic.
+  // Counts consecutive exchanges of a request and its response. After enough of them, the client is known to wait for
+  // each response, regardless of earlier traffic.
   void note_turn(bool has_all) {
     turns_ = has_all && std::exchange(answered_turn_, false) ? turns_ + 1 : 0;
     if (turns_ < kCertainTurns || !waiting_.empty()) return;

@@ -66,8 +66,8 @@ class AlertStates {
 
   size_t size() const { return states_.size(); }
   // Returns the number of states that were not stored because memory was full: those of groups that met a condition in
-  // a window, and those moved from another program. The alert of such a group began immediately if one window is enough
-  // for it, and otherwise not at all.
+  // a window, and those moved from another program. The alert of such a group began immediately if its trigger
+  // requires only one window, and otherwise never.
   uint64_t untracked() const { return untracked_; }
 
  private:

@@ -131,7 +131,7 @@ TEST(TriggerEngineTest, ANamedGroupIsSilentFromTheFirstWindowOn) {
   run.engine->advance(kStart + 5'000 * 10 * kMs);
   std::map<std::string, int> windows;
   for (const Event& event : run.recorder.events) ++windows[tapline::testing::to_string(event.group.src_ip())];
-  // Once groups that had packets are removed, only the latest 1,000 windows of a jump are tested.
+  // Once groups that had packets have been removed, only the last 1,000 windows of a jump in time are tested.
   EXPECT_EQ(run.engine->stats().unwatched_windows, 5'000u - 1 - 1'000 - 1'000);
   EXPECT_EQ(windows, (std::map<std::string, int>{{"10.0.0.1", 2000}, {"10.0.0.9", 2001}}));
 }

@@ -70,7 +70,7 @@ class FatTree {
 
   Switch make_switch(uint32_t id);
   ns3::Ptr<TreeRouting> install_stack(ns3::Ptr<ns3::Node> node);
-  // Returns the numbers of the interfaces at both ends.
+  // Connects two nodes with a link. Returns the interface numbers at both ends.
   std::pair<uint32_t, uint32_t> link(ns3::Ptr<ns3::Node> low, ns3::Ptr<ns3::Node> high, ns3::Ipv4Address low_address);
   uint32_t add_interface(ns3::Ptr<ns3::Node> node, ns3::Ptr<ns3::NetDevice> device, ns3::Ipv4Address address);
   void limit_port(Switch* switch_node, uint32_t interface);

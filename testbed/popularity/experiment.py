@@ -131,7 +131,7 @@ def check_balance(times, changes, counts):
   three = next(when for when, servers, _, _ in changes if servers == 3)
   web1, web2, web3 = (sum(seconds.get(s, 0) for s in range(int(three) + 1, int(times.after))) for seconds in counts.values())
   if abs(web2 - web3) > 0.1 * web2 or not web2 < web1 < 3 * web2:
-    raise Wrong(f"three servers shared requests as {web1}, {web2}, {web3}")
+    raise Wrong(f"requests are not split as expected among the three servers: {web1}, {web2}, {web3}")
 
 
 def table(times, changes, counts):

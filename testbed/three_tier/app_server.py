@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""The application tier: serves pages from the cache, else from the database, with a new connection for each request to either.
+"""The application tier: serves pages from the cache or, on a miss, from the database. Opens a new connection for each
+request to either.
 
 A page older than --fresh-seconds is still served from the cache, and regenerated in the background. The fault of
 NetAlytics section 7.1 is --wrong-key-share: that share of the lookups goes to keys that are never filled (`v2:...`, from

@@ -55,7 +55,7 @@ final class KafkaProbes {
     this.cluster = cluster;
   }
 
-  /** Tries an operation of the table on a broker's port. */
+  /** Tries an operation of the access table on a broker's port. */
   void run(String operation, Component client, int port) throws Exception {
     Map<String, Object> settings = settings(client, port);
     switch (operation) {

@@ -19,7 +19,7 @@ public final class TapOptions {
       converter = Converter.class,
       description =
           "SWITCH[:PORT[:arrivals|departures]]=INTERFACE|FILE: copies made at this switch, port and side of its queue."
-              + " With a network in the inventory, PORT is a neighbour or a port number. A packet that several taps show counts once. FILE#INTERFACE is one interface of a pcapng.")
+              + " With a network in the inventory, PORT is a neighbour or a port number. A packet seen at several taps counts once. FILE#INTERFACE is one interface of a pcapng.")
   private List<Tap> taps = new ArrayList<>();
 
   public List<Tap> taps() {

@@ -82,9 +82,9 @@ public final class Access {
   }
 
   /**
-   * Returns an admin's token if the caller's process belongs to this process's user or root. The
-   * owner is looked up only once per connection, since each lookup scans the kernel's table of all
-   * connections.
+   * Returns an admin's token if the caller's process belongs to this process's user, to the user
+   * who started it with sudo, or to root. The owner is looked up only once per connection, since
+   * each lookup scans the kernel's table of all connections.
    */
   private static Token ownUser(Context ctx) {
     ConnectionMetaData connection =

@@ -9,10 +9,10 @@ public final class Entry {
   private Entry() {}
 
   /**
-   * Validates a client's entry.
+   * Validates an entry ID that a client sent.
    *
    * @param name name of the parameter or header, for the message
-   * @return the entry; empty if none was given
+   * @return the entry ID; empty if none was given
    */
   public static String parse(String name, String text) {
     if (text == null || text.isEmpty()) {
