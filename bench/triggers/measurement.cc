@@ -108,7 +108,7 @@ std::vector<ordered_json> Measurements::rows_of(const Case& measured_case) {
   }
   std::vector<ordered_json> rows;
   for (const auto& subject : subjects) rows.push_back(row_of(measured_case, subjects[0]->min_ns, subject.get()));
-  if (rows[1]["unaccounted"] != 0) fail(measured_case.label + ": some packets are in no window's report");
+  if (rows[1]["unaccounted"] != 0) fail(measured_case.label + ": some packets are missing from the windows' reports");
   return rows;
 }
 

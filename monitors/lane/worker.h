@@ -57,7 +57,7 @@ class Worker {
 
   // Any thread: returns the queries that have ended in this worker and whose data have been sent.
   uint64_t done() const { return done_.load(std::memory_order_acquire); }
-  // Returns the backlog of the worker's output, as last measured.
+  // Returns the used share of the worker's output queue when it was last measured, from 0 to 1.
   double output_fill() const { return output_fill_.load(std::memory_order_relaxed); }
   uint64_t output_refused() const { return output_refused_.load(std::memory_order_relaxed); }
   bool failed() const { return failed_.load(std::memory_order_acquire); }

@@ -41,7 +41,7 @@ TEST_F(BatchOutputTest, ATriggerOnTuplesPutsItsEventsIntoTheStreamAndTheRing) {
   for (const int64_t ms : {1001, 1002, 1003}) emit_number(ms * kMs, 0b11);
   RingEvent event;
   ASSERT_TRUE(ring.front(&event));
-  EXPECT_EQ(event.query, 0u) << "a thread that shares a query's tuples tests nothing";
+  EXPECT_EQ(event.query, 0u) << "a lane with only part of a query's tuples does not evaluate its triggers";
   EXPECT_EQ(event.parser, 2u);
   EXPECT_EQ(event.values[0].as_u64(), 4u);
   EXPECT_EQ(event.values[3].as_f64(), 3);

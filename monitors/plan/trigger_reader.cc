@@ -54,7 +54,7 @@ Status read_networks(const v1::PacketTrigger& message, GroupBy* group) {
                              "' is not in the group");
     }
     if (network.ipv4() < 1 || network.ipv4() > kV4Bits || network.ipv6() < 1 || network.ipv6() > kV6Bits) {
-      return Status::invalid("the network lengths for '" + network.field() +
+      return Status::invalid("the prefix lengths for '" + network.field() +
                              "' must be 1 to 32 for IPv4 and 1 to 128 for IPv6");
     }
     *v4_bits = static_cast<uint8_t>(network.ipv4());

@@ -1,5 +1,5 @@
-// A disk in memory that loses unsynced data, fills up, or fails. It simulates the data loss of a power cut, which
-// SIGKILL does not cause.
+// A simulated disk, in memory, that can lose unsynced data, fill up, or fail. It simulates the data loss of a power
+// cut, which SIGKILL does not cause.
 //
 // A file's bytes are durable up to the last sync(); names are durable up to the last sync_directory(). crash() keeps
 // the durable bytes of each file and a random part of the rest, possibly with one byte corrupted, and either the

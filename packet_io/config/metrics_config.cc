@@ -26,7 +26,7 @@ Status validate_metrics(const MetricsConfig& config, const std::vector<std::stri
     return Status::usage(
         "--metrics-token-file needs --metrics-certificate and --metrics-key: a token must not be sent unencrypted");
   if (!config.certificate.empty() && config.address.empty())
-    return Status::usage("--metrics-certificate needs --metrics HOST:PORT, where they are served");
+    return Status::usage("--metrics-certificate needs --metrics HOST:PORT, the address of the metrics");
   if (config.certificate.empty()) return check_clear(clear, "metrics", "--metrics", config.address, kFiles);
   if (config.tokens.empty() && !is_loopback(config.address))
     return Status::usage(

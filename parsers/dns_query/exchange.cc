@@ -29,7 +29,7 @@ bool may_be_message(std::string_view bytes, bool strict) {
 
 }  // namespace
 
-// The handler of both readers, with the current call's sink.
+// Handles the units of both readers, with the sink of the current call.
 struct Exchange::Units {
   Exchange& exchange;
   Sink& sink;

@@ -69,8 +69,8 @@ const Schema& Http2Request::schema() const {
                {"first_byte_ns", FieldType::kI64, "ns", "First byte of the request to first byte of the response"}),
            optional(
                {"response_time_ns", FieldType::kI64, "ns", "First byte of the request to last byte of the response"}),
-           optional({"request_bytes", FieldType::kU64, "bytes", "Header blocks as compressed, and body", true}),
-           optional({"response_bytes", FieldType::kU64, "bytes", "Header blocks as compressed, and body", true}),
+           optional({"request_bytes", FieldType::kU64, "bytes", "Compressed header blocks and body", true}),
+           optional({"response_bytes", FieldType::kU64, "bytes", "Compressed header blocks and body", true}),
            partial_field(),
            unanswered_field()},
       .main_fields = {"url"},

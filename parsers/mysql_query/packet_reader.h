@@ -46,8 +46,8 @@ class PacketReader {
 
   explicit PacketReader(KeptBytes kept_bytes) : kept_bytes_(kept_bytes) {}
 
-  // Reads up to the next packet's end, at most the whole piece. Returns true if the packet is complete; *packet is then
-  // valid until the next call.
+  // Reads up to the end of the current packet, or the whole piece if it is shorter. Returns true if the packet is
+  // complete; *packet is then valid until the next call.
   bool next(Piece& piece, Packet* packet);
   // Skips missing bytes. kInside: they are within a packet, which continues; kPacket: they extend to a packet's end,
   // and *packet is that packet; kOutOfStep: the next boundary is unknown, and restart() must be called.

@@ -13,7 +13,7 @@ namespace tapline {
 class Plugin {
  public:
   // Returns null, and sets *error to the reason, if the file is not a plug-in, is built for another version, or
-  // describes its parsers incorrectly. The thread is marked with `index` while code of the object runs.
+  // describes its parsers incorrectly. The thread is marked with `index` while code of the shared object runs.
   static std::unique_ptr<Plugin> load(const std::string& path, uint32_t index, std::string* error);
 
   std::span<const ParserDescription> parsers() const { return parsers_; }

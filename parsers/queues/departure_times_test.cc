@@ -202,7 +202,7 @@ TEST(DepartureTimes, NeverMoveByMoreThanTheMaximum) {
   }
 }
 
-// Returns the waits of packets whose departures are read together, as queue parsers measure them.
+// Returns the waits that queue parsers measure if several departures are read at a time.
 std::vector<int64_t> waits_of(const std::vector<SimPacket>& packets, uint64_t speed) {
   struct Event {
     View view;

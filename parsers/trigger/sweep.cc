@@ -144,7 +144,7 @@ bool Sweep::find_next(int64_t passed_ns) {
 
 void Sweep::start(int64_t latest_pane_ns) {
   start_ns_ = latest_pane_ns + channel_.every_ns - channel_.window_ns;
-  // Keeps the numbers of events that were reported before the window's end.
+  // Keeps the counts of events that were reported before the window's end.
   report_ = {.channel = channel_number_,
              .start_ns = start_ns_,
              .end_ns = end_ns(),

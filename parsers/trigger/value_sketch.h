@@ -37,7 +37,7 @@ class ValueSketch {
   // Returns all slots of the hash table.
   std::span<const Cell> cells() const { return slots(); }
   uint8_t shift() const { return shift_; }
-  // Returns the number of values that had no memory.
+  // Returns the number of values that were not counted because no memory was available.
   uint64_t missed() const { return missed_; }
   // Returns bounds of the values in this cell of a sketch with this shift.
   static double low(int64_t number, uint8_t shift);

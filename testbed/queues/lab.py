@@ -64,8 +64,9 @@ def not_accounted(totals, counters, files):
   """Returns the unmet requirements on the totals of queue_passages."""
   left, _ = truth.matched(packets_of(files["arrivals"]), packets_of(files["departures"]))
   required = {
-      "all departures are matched": totals["departures"] == totals["matched"] + totals["never_came"] == counters["packets"]
-      and totals["never_came"] <= truth.out_of_order(left) and totals["evicted"] == 0,
+      "all departures are matched, except for packets that arrived out of order":
+          totals["departures"] == totals["matched"] + totals["never_came"] == counters["packets"]
+          and totals["never_came"] <= truth.out_of_order(left) and totals["evicted"] == 0,
       "the packets that never left are those that the kernel dropped":
           totals["never_left"] - totals["never_came"] == counters["drops"],
   }

@@ -1,5 +1,5 @@
-// Judges flow_rate and link_load on generated captures, both whole and as copied by a mirror port that is too slow for
-// them. The whole capture and tshark's records of it are the truth. Prints a table of the results.
+// Evaluates flow_rate and link_load on generated captures, both whole and as copied by a mirror port that is too slow
+// for them. The whole capture and tshark's records of it are the truth. Prints a table of the results.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
  * gracefully.
  */
 public final class ChildProcesses {
-  /** A shell script that runs the command after $1 unless its parent is not the process $1. */
+  /** A shell script that runs the command after $1 if its parent is still the process $1. */
   private static final String CHECKED = "[ \"$PPID\" = \"$1\" ] || exit 125; shift; exec \"$@\"";
 
   private static final ExecutorService STARTER =

@@ -196,7 +196,7 @@ class FrozenNodesTest {
     feed(nodes.get(0));
     server.process().destroyForcibly().waitFor();
     feed(nodes.get(1));
-    await("the nodes are free", this::areFree);
+    await("the freezes expire", this::areFree);
     signal("CONT", still.running().process());
     server.close();
     server = Server.start(arguments());

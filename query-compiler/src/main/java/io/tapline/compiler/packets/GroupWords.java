@@ -72,7 +72,7 @@ public record GroupWords(List<Ast.Word> fields, List<PrefixLength> networks) {
     int ipv4 = isIpv4 ? first : IPV4_BITS;
     int ipv6 = hasBoth ? lengths.get(1) : isIpv4 ? IPV6_BITS : first;
     if (lengths.size() > 2 || !isWithin(ipv4, IPV4_BITS) || !isWithin(ipv6, IPV6_BITS)) {
-      String message = "%s has no valid network length".formatted(Names.quoted(word.text()));
+      String message = "%s has no valid prefix length".formatted(Names.quoted(word.text()));
       errors.range(word.span(), message, LENGTHS);
       return Optional.empty();
     }

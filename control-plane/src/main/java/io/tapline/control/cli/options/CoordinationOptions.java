@@ -83,7 +83,7 @@ public final class CoordinationOptions {
     return !zookeeper.isEmpty();
   }
 
-  /** Throws usage errors; called before anything is started. */
+  /** Checks the options before anything is started; throws usage errors. */
   public void check(boolean agents, ServiceOptions services) {
     if (!url.isEmpty() && !url.matches("https?://[^/?#]+")) {
       throw new UsageException("--advertised-url '" + url + "' is not http://HOST:PORT");

@@ -8,7 +8,7 @@ import picocli.CommandLine.Spec;
 /** {@code tapline sim}: the papers' experiments. */
 @Command(
     name = "sim",
-    description = "Runs the papers' experiments: tables, CSV and SVG.",
+    description = "Runs the papers' experiments and writes tables, CSV and SVG.",
     synopsisSubcommandLabel = "COMMAND",
     subcommands = {SimPlacementCommand.class, SimPopularityCommand.class})
 public final class SimCommand implements Runnable {

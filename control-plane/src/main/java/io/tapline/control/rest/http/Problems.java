@@ -96,7 +96,7 @@ public final class Problems {
         .put("code", error.code().name().toLowerCase(Locale.ROOT));
   }
 
-  /** Returns the problem for an exceeded maximum. */
+  /** Returns the problem for a limit that has been reached. */
   public static Problem tooMany(String resource, String detail) {
     return Problem.of(429, "too-many-" + resource, "The server is at its limit", detail)
         .withHeader("Retry-After", RETRY_SECONDS);

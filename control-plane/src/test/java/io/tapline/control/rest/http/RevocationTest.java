@@ -51,7 +51,7 @@ class RevocationTest {
         .formatted(Token.hash(secret), furtherText);
   }
 
-  /** Writes a token file with the token to keep and {@code others}. */
+  /** Writes a token file with the token to keep, followed by {@code others}. */
   private void write(String others) throws Exception {
     Files.writeString(file, "tokens:\n" + entry(KEPT, "") + others);
   }
