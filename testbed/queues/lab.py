@@ -10,6 +10,7 @@ from pcap_file import packets_of
 HERE = pathlib.Path(__file__).resolve().parent
 RATE_BYTES_PER_S = 100_000_000 // 8
 LIMIT_BYTES = 500_000
+FULL_NS = LIMIT_BYTES * 1_000_000_000 // RATE_BYTES_PER_S  # the wait behind a full queue
 SOURCE, TARGET = "10.41.0.2", "10.41.0.3"
 DEVICE = "to-target"  # its queue is measured
 FRAME_BYTES = 1514  # maximum size
@@ -47,11 +48,13 @@ def captured(flows, seconds, folder):
   return files, [tuple(map(int, line.split()[:3])) for line in polls.read_text().splitlines()], counters
 
 
-def passages(files, link_bits_per_s=0):
+def passages(files, link_bits_per_s=0, window_ns=None):
   """Returns the rows that queue_passages prints, which show the queue that each departing packet found, and the totals.
 
-  If the link's speed is given, departures that were timestamped too late are corrected."""
+  If the link's speed is given, departures that were timestamped too late are corrected. `window_ns` is the length of
+  the sketch's windows; by default, a quarter of the longest wait."""
   command = [programs.BUILD / "queue_passages", "--link", str(link_bits_per_s), files["arrivals"], files["departures"]]
+  command += [] if window_ns is None else [str(window_ns)]
   run = subprocess.run(command, capture_output=True, text=True, check=False)
   if run.returncode != 0:
     raise programs.Wrong(run.stderr)

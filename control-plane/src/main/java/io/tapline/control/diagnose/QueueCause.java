@@ -18,6 +18,10 @@ final class QueueCause {
   /** Returns the flows that filled the queue, as a clause. */
   static String of(QueueReport.Burst burst) {
     QueueReport.Culprit largest = burst.culprits().get(0);
+    if (largest.share() >= MAIN_SHARE && largest.isFromAll()) {
+      return "packets from all senders to %s filled the queue: they had %s of the bytes ahead of waiting packets"
+          .formatted(largest.receiver(), percent(largest.share()));
+    }
     if (largest.share() >= MAIN_SHARE) {
       return "one flow filled the queue: %s had %s of the bytes ahead of waiting packets"
           .formatted(largest.flow(), percent(largest.share()));

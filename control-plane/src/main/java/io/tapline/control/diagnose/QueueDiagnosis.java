@@ -5,10 +5,9 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.LinkedHashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -23,7 +22,7 @@ public final class QueueDiagnosis {
   private final String queue;
   private final long fromNs;
   private final long toNs;
-  private final Set<String> queries = new LinkedHashSet<>();
+  private final Map<String, FlowUnit> queries = new LinkedHashMap<>();
   private final TreeMap<Long, Map<String, List<JsonNode>>> bursts = new TreeMap<>();
   private long completeSinceNs;
 
@@ -39,14 +38,14 @@ public final class QueueDiagnosis {
     this.toNs = toNs == 0 ? Long.MAX_VALUE : toNs;
   }
 
-  /** Adds a query that measured the queue. */
-  public void addQuery(String query) {
-    queries.add(query);
+  /** Adds a query that measured the queue, by flows of this unit. */
+  public void addQuery(String query, FlowUnit unit) {
+    queries.put(query, unit);
   }
 
   /**
    * Adds an event of this queue that a query has reported, in the format of {@code
-   * schema/redis.md}.
+   * schema/redis.md}. The query must have been added.
    */
   public void add(String query, JsonNode event) {
     JsonNode fields = event.path("fields");
@@ -84,15 +83,15 @@ public final class QueueDiagnosis {
     List<QueueReport.Burst> allBursts = new ArrayList<>();
     for (Map<String, List<JsonNode>> same : bursts.values()) {
       allBursts.add(
-          same.values().stream()
-              .map(QueueEvents::burst)
+          same.entrySet().stream()
+              .map(one -> QueueEvents.burst(queries.get(one.getKey()), one.getValue()))
               .max(Comparator.comparingLong(QueueReport.Burst::victims))
               .orElseThrow());
     }
     boolean incomplete = completeSinceNs > fromNs;
     return new QueueReport(
         queue,
-        List.copyOf(queries),
+        List.copyOf(queries.keySet()),
         allBursts,
         incomplete,
         incomplete ? completeSinceNs : 0,

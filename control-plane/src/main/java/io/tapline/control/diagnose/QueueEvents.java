@@ -19,9 +19,10 @@ final class QueueEvents {
   /**
    * Returns the burst that a query reported.
    *
+   * @param unit the query's flows
    * @param events its events, at least one
    */
-  static QueueReport.Burst burst(List<JsonNode> events) {
+  static QueueReport.Burst burst(FlowUnit unit, List<JsonNode> events) {
     List<JsonNode> culprits =
         events.stream()
             .sorted(Comparator.comparingDouble(QueueEvents::share).reversed())
@@ -45,10 +46,10 @@ final class QueueEvents {
         number(first, "victims"),
         number(first, "burst_flows"),
         number(first, "lost"),
-        culprits.stream().map(QueueEvents::culprit).toList(),
-        victims.stream().map(QueueEvents::victim).toList(),
+        culprits.stream().map(event -> culprit(unit, event)).toList(),
+        victims.stream().map(event -> victim(unit, event)).toList(),
         Stream.concat(main(culprits), victims.stream())
-            .map(QueueEvents::filter)
+            .map(unit::filter)
             .distinct()
             .collect(Collectors.joining(" || ")));
   }
@@ -72,10 +73,10 @@ final class QueueEvents {
     return number(event, "waited_ns");
   }
 
-  private static QueueReport.Culprit culprit(JsonNode event) {
+  private static QueueReport.Culprit culprit(FlowUnit unit, JsonNode event) {
     return new QueueReport.Culprit(
-        source(event),
-        destination(event),
+        unit.source(event),
+        unit.destination(event),
         share(event),
         number(event, "direct_bytes"),
         number(event, "indirect_bytes"),
@@ -83,53 +84,12 @@ final class QueueEvents {
         number(event, "blamed_ns"));
   }
 
-  private static QueueReport.Victim victim(JsonNode event) {
+  private static QueueReport.Victim victim(FlowUnit unit, JsonNode event) {
     return new QueueReport.Victim(
-        source(event),
-        destination(event),
+        unit.source(event),
+        unit.destination(event),
         number(event, "flow_victims"),
         number(event, "flow_delay_ns"),
         waitedNs(event));
-  }
-
-  private static String source(JsonNode event) {
-    return endpoint(event, fromClient(event) ? "src" : "dst");
-  }
-
-  private static String destination(JsonNode event) {
-    return endpoint(event, fromClient(event) ? "dst" : "src");
-  }
-
-  /** Returns true if the client sent the flow's packets; an event's source is always the client. */
-  private static boolean fromClient(JsonNode event) {
-    return event.path("fields").path("from_client").asBoolean(true);
-  }
-
-  private static String endpoint(JsonNode event, String side) {
-    String address = event.path(side + "_ip").asText();
-    return (address.contains(":") ? "[" + address + "]" : address)
-        + ":"
-        + event.path(side + "_port").asInt();
-  }
-
-  /**
-   * Returns the filter for the packets of the event's flow, in the direction in which they were
-   * sent.
-   */
-  private static String filter(JsonNode event) {
-    String client = fromClient(event) ? "src" : "dst";
-    String server = fromClient(event) ? "dst" : "src";
-    return "(%s && %s)".formatted(filter(event, "src", client), filter(event, "dst", server));
-  }
-
-  private static String filter(JsonNode event, String side, String in) {
-    String address = event.path(in + "_ip").asText();
-    return "%s_ip%s == %s && %s_port == %d"
-        .formatted(
-            side,
-            address.contains(":") ? "6" : "",
-            address,
-            side,
-            event.path(in + "_port").asInt());
   }
 }

@@ -55,6 +55,9 @@ public record QueueReport(
   /**
    * A flow that waited for others.
    *
+   * @param source ADDRESS:PORT; if the query's argument {@code flow} is {@code pair}, an address,
+   *     and for {@code destination} an asterisk
+   * @param destination ADDRESS:PORT, or an address
    * @param packets its packets that waited for the query's delay or longer
    * @param delayNs longest wait of its packets
    * @param waitedNs sum of the waits of its packets
@@ -70,6 +73,8 @@ public record QueueReport(
   /**
    * A flow that made others wait. Bytes are averages over the victims.
    *
+   * @param source as of a victim
+   * @param destination as of a victim
    * @param share its share of the bytes that victims found in the queue
    * @param directBytes its bytes that left while a victim waited
    * @param indirectBytes its bytes that left in the burst before a victim arrived
@@ -93,7 +98,12 @@ public record QueueReport(
     /** Returns the address of the destination, without its port. */
     String receiver() {
       int colon = destination.lastIndexOf(':');
-      return destination.substring(0, colon);
+      return colon < 0 || destination.endsWith("]") ? destination : destination.substring(0, colon);
+    }
+
+    /** Returns true if the flow consists of the packets from all sources to its destination. */
+    boolean isFromAll() {
+      return source.equals(FlowUnit.ANY);
     }
   }
 }

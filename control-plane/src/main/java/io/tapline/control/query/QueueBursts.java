@@ -80,8 +80,9 @@ public final class QueueBursts {
    *
    * @param queues the queues that its AT names; empty if it measures every queue with two taps, and
    *     every queue that packets report
+   * @param flow value of its argument {@code flow}; empty if its plan has none
    */
-  public record MeasuredQueues(String query, List<String> queues) {
+  public record MeasuredQueues(String query, List<String> queues, String flow) {
     public MeasuredQueues {
       queues = List.copyOf(queues);
     }
@@ -109,7 +110,17 @@ public final class QueueBursts {
         StreamSupport.stream(plan.path("queues").spliterator(), false)
             .map(port -> port.path("switch_name").asText() + ":" + port.path("port").asText())
             .toList();
-    return parses ? Stream.of(new MeasuredQueues(query, queues)) : Stream.empty();
+    return parses ? Stream.of(new MeasuredQueues(query, queues, flow(plan))) : Stream.empty();
+  }
+
+  private static String flow(JsonNode plan) {
+    for (JsonNode argument : plan.path("arguments")) {
+      if (argument.path("parser").asText().equals(PARSER)
+          && argument.path("name").asText().equals("flow")) {
+        return argument.path("value").asText();
+      }
+    }
+    return "";
   }
 
   /**

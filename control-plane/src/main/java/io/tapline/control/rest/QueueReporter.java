@@ -1,5 +1,6 @@
 package io.tapline.control.rest;
 
+import io.tapline.control.diagnose.FlowUnit;
 import io.tapline.control.diagnose.QueueDiagnosis;
 import io.tapline.control.diagnose.QueueReport;
 import io.tapline.control.diagnose.QueueReports;
@@ -37,7 +38,7 @@ final class QueueReporter implements QueueReports {
     }
     QueueDiagnosis diagnosis = new QueueDiagnosis(queue, fromNs, toNs);
     for (MeasuredQueues one : queries) {
-      diagnosis.addQuery(one.query());
+      diagnosis.addQuery(one.query(), FlowUnit.of(one.flow()));
       diagnosis.completeSince(
           bursts.read(
               one.query(),
@@ -57,7 +58,9 @@ final class QueueReporter implements QueueReports {
     Map<String, QueueDiagnosis> diagnoses = new TreeMap<>();
     for (MeasuredQueues one : bursts.measuring()) {
       if (allowed.test(one.query())) {
-        one.queues().forEach(queue -> of(diagnoses, queue, fromNs, toNs).addQuery(one.query()));
+        FlowUnit unit = FlowUnit.of(one.flow());
+        one.queues()
+            .forEach(queue -> of(diagnoses, queue, fromNs, toNs).addQuery(one.query(), unit));
         Set<String> measured = new HashSet<>(one.queues());
         long sinceNs =
             bursts.read(
@@ -67,7 +70,7 @@ final class QueueReporter implements QueueReports {
                 (queue, event) -> {
                   measured.add(queue);
                   QueueDiagnosis diagnosis = of(diagnoses, queue, fromNs, toNs);
-                  diagnosis.addQuery(one.query());
+                  diagnosis.addQuery(one.query(), unit);
                   diagnosis.add(one.query(), event);
                 });
         measured.forEach(queue -> of(diagnoses, queue, fromNs, toNs).completeSince(sinceNs));

@@ -10,7 +10,13 @@ class QueueDiagnosisTest {
   private static final long MS = 1_000_000;
   private static final long BEGIN = 1_795_827_145_700L * MS;
 
-  private final QueueDiagnosis diagnosis = new QueueDiagnosis("s1:2", 0, 0);
+  private final QueueDiagnosis diagnosis = measured("q1", 0, 0, FlowUnit.FIVE_TUPLE);
+
+  private static QueueDiagnosis measured(String query, long fromNs, long toNs, FlowUnit unit) {
+    QueueDiagnosis diagnosis = new QueueDiagnosis("s1:2", fromNs, toNs);
+    diagnosis.addQuery(query, unit);
+    return diagnosis;
+  }
 
   /** Returns an event for a burst that lasted 10 ms. */
   private static ObjectNode event(long beginNs, String client, String server, double share) {
@@ -39,7 +45,6 @@ class QueueDiagnosisTest {
 
   @Test
   void aFlowThatFilledTheQueueIsNamed() {
-    diagnosis.addQuery("q1");
     diagnosis.add("q1", event(BEGIN, "10.0.0.1", "10.0.0.9", 0.2));
     diagnosis.add("q1", event(BEGIN, "10.0.0.2", "10.0.0.9", 0.77));
     QueueReport report = diagnosis.report();
@@ -166,10 +171,48 @@ class QueueDiagnosisTest {
   }
 
   @Test
+  void pairsOfAddressesHaveNoPorts() {
+    QueueDiagnosis pairs = measured("q1", 0, 0, FlowUnit.PAIR);
+    pairs.add("q1", event(BEGIN, "10.0.0.1", "10.0.0.9", 0.3));
+    pairs.add("q1", event(BEGIN, "2001:db8::1", "2001:db8::9", 0.2));
+    pairs.add("q1", event(BEGIN, "10.0.0.2", "10.0.0.9", 0.3));
+    QueueReport report = pairs.report();
+    QueueReport.Burst burst = report.bursts().get(0);
+    assertThat(burst.culprits().get(0).source()).isEqualTo("10.0.0.1");
+    assertThat(burst.culprits().get(2).receiver()).isEqualTo("[2001:db8::9]");
+    assertThat(burst.filter())
+        .isEqualTo(
+            "(src_ip == 10.0.0.1 && dst_ip == 10.0.0.9)"
+                + " || (src_ip == 10.0.0.2 && dst_ip == 10.0.0.9)"
+                + " || (src_ip6 == 2001:db8::1 && dst_ip6 == 2001:db8::9)");
+    assertThat(report.verdict().get(1))
+        .contains("2 flows to 10.0.0.9 filled the queue together (incast): 60 %");
+  }
+
+  @Test
+  void aDestinationStandsForAllItsSenders() {
+    QueueDiagnosis destinations = measured("q1", 0, 0, FlowUnit.DESTINATION);
+    destinations.add("q1", event(BEGIN, "10.0.0.1", "10.0.0.9", 0.97));
+    ObjectNode response = event(BEGIN, "10.0.0.7", "10.0.0.9", 0.03);
+    response.withObject("/fields").put("from_client", false).put("flow_victims", 2);
+    destinations.add("q1", response);
+    QueueReport report = destinations.report();
+    QueueReport.Burst burst = report.bursts().get(0);
+    assertThat(burst.culprits().get(0).source()).isEqualTo("*");
+    assertThat(burst.culprits().get(0).destination()).isEqualTo("10.0.0.9");
+    assertThat(burst.filter()).isEqualTo("(dst_ip == 10.0.0.9) || (dst_ip == 10.0.0.7)");
+    assertThat(report.verdict().get(1))
+        .endsWith(
+            "packets from all senders to 10.0.0.9 filled the queue: they had 97 % of the bytes ahead of waiting packets");
+    assertThat(report.verdict().get(2)).contains("* > 10.0.0.7 waited longest");
+  }
+
+  @Test
   void aBurstMeasuredTwiceIsReportedOnce() {
     diagnosis.add("q1", event(BEGIN, "10.0.0.1", "10.0.0.9", 1));
     ObjectNode furtherNode = event(BEGIN, "10.0.0.2", "10.0.0.9", 1);
     furtherNode.withObject("/fields").put("victims", 30);
+    diagnosis.addQuery("q2", FlowUnit.FIVE_TUPLE);
     diagnosis.add("q2", furtherNode);
     assertThat(diagnosis.report().bursts()).hasSize(1);
     assertThat(diagnosis.report().bursts().get(0).victims()).isEqualTo(30);
@@ -177,7 +220,8 @@ class QueueDiagnosisTest {
 
   @Test
   void burstsOutsideTheTimeSpanAreLeftOut() {
-    QueueDiagnosis narrow = new QueueDiagnosis("s1:2", BEGIN + 50 * MS, BEGIN + 60 * MS);
+    QueueDiagnosis narrow =
+        measured("q1", BEGIN + 50 * MS, BEGIN + 60 * MS, FlowUnit.FIVE_TUPLE);
     for (long ms : new long[] {0, 39, 40, 60, 61}) {
       narrow.add("q1", event(BEGIN + ms * MS, "10.0.0.1", "10.0.0.9", 1));
     }

@@ -37,12 +37,12 @@ class QueuesTest {
   @BeforeAll
   static void start() throws Exception {
     stored = new StoredQueries(null, INVENTORY, TwoTeams.options(folder, "viewer"));
-    add("ops-1", "");
+    add("ops-1", "five_tuple", "");
     log("ops-1", 1, burst("leaf1:2", 10, 3), burst("leaf1:leaf2", 20, 4));
     log("ops-1", 2, burst("leaf2:2", 30, 5), burst("300:1.0", 40, 6));
-    add("web-1", "{\"switch_name\": \"leaf1\", \"port\": \"2\"}");
+    add("web-1", "destination", "{\"switch_name\": \"leaf1\", \"port\": \"2\"}");
     log("web-1", 1, burst("leaf1:2", 15, 7));
-    add("web-2", "{\"switch_name\": \"leaf2\", \"port\": \"1\"}");
+    add("web-2", "five_tuple", "{\"switch_name\": \"leaf2\", \"port\": \"1\"}");
     stored.add("web-3", "running");
   }
 
@@ -51,11 +51,14 @@ class QueuesTest {
     stored.close();
   }
 
-  private static void add(String id, String queues) {
+  private static void add(String id, String flow, String queues) {
     stored.add(id, "running");
     String plan =
-        "{\"format\": 1, \"query\": \"%s\", \"parsers\": [\"queue_burst\"], \"queues\": [%s]}"
-            .formatted(id, queues);
+        """
+        {"format": 1, "query": "%s", "parsers": ["queue_burst"], "queues": [%s],
+         "arguments": [{"parser": "queue_burst", "name": "flow", "value": "%s"}]}
+        """
+            .formatted(id, queues, flow);
     try (Jedis client = stored.redis.client()) {
       client.hset("tapline:query:" + id, "plan", plan);
     }
@@ -140,6 +143,9 @@ class QueuesTest {
     assertThat(byPort.path("bursts")).hasSize(3);
     assertThat(byPort.path("bursts").get(0).path("culprits").get(0).path("source").asText())
         .isEqualTo("10.0.2.5:1");
+    assertThat(byPort.path("bursts").get(1).path("culprits").get(0).path("source").asText())
+        .as("a flow of the query with flow=destination")
+        .isEqualTo("*");
     Rest.problem(send(ADMIN, QUEUES + "/leaf1/9"), 400, "drill-rejected");
   }
 
