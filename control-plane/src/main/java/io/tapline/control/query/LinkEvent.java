@@ -39,7 +39,10 @@ public record LinkEvent(
     return fields.path("ready_ns").asLong();
   }
 
-  /** Returns the event with only these flows and without the query, for a caller that may not see it. */
+  /**
+   * Returns the event with only these flows and without the query, for a caller that may not see
+   * it.
+   */
   LinkEvent restrictedTo(List<LinkFlow> own) {
     return new LinkEvent(
         "",

@@ -220,8 +220,7 @@ class QueueDiagnosisTest {
 
   @Test
   void burstsOutsideTheTimeSpanAreLeftOut() {
-    QueueDiagnosis narrow =
-        measured("q1", BEGIN + 50 * MS, BEGIN + 60 * MS, FlowUnit.FIVE_TUPLE);
+    QueueDiagnosis narrow = measured("q1", BEGIN + 50 * MS, BEGIN + 60 * MS, FlowUnit.FIVE_TUPLE);
     for (long ms : new long[] {0, 39, 40, 60, 61}) {
       narrow.add("q1", event(BEGIN + ms * MS, "10.0.0.1", "10.0.0.9", 1));
     }

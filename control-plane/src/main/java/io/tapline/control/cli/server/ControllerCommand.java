@@ -32,7 +32,8 @@ import picocli.CommandLine.Option;
 /** {@code tapline controller}: a controller that only forwards. */
 @Command(
     name = "controller",
-    description = "Runs an OpenFlow controller that forwards traffic between the hosts of a network.",
+    description =
+        "Runs an OpenFlow controller that forwards traffic between the hosts of a network.",
     footer = {
       "",
       "Switches keep their flows when it ends. A server with --openflow-port is a controller,",
