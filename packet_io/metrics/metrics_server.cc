@@ -71,8 +71,8 @@ Status load_tls(const MetricsConfig& config, asio::ssl::context* tls) {
   error_code error;
   tls->use_certificate_chain_file(config.certificate, error);
   if (error)
-    return Status::invalid("--metrics-certificate " + config.certificate +
-                           " contains no readable PEM certificate (" + error.message() + ")");
+    return Status::invalid("--metrics-certificate " + config.certificate + " contains no readable PEM certificate (" +
+                           error.message() + ")");
   tls->use_private_key_file(config.key, asio::ssl::context::pem, error);
   // OpenSSL would accept a key and a certificate of different types, so this checks that they match.
   if (error || SSL_CTX_check_private_key(tls->native_handle()) != 1)
