@@ -116,7 +116,9 @@ class DiscoveryTest {
     Arp question = arpOf(first.orders().get(0));
     assertThat(question.targetIp()).isEqualTo(IP);
     assertThat(discovery.packetIn(LINK_B, fromA, nowNs).orders()).as("asked once").isEmpty();
-    assertThat(arp(A1, question).orders()).as("the controller ignores its own ARP request").isEmpty();
+    assertThat(arp(A1, question).orders())
+        .as("the controller ignores its own ARP request")
+        .isEmpty();
 
     nowNs += SECOND + 1;
     assertThat(discovery.packetIn(LINK_B, fromA, nowNs).changed()).isTrue();
