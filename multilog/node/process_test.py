@@ -116,7 +116,7 @@ class ProcessTest(NodeTestCase):
         code, _, error = run("--listen", self.listen, "--pcap", CAPTURE, "--memory-mib", "64",
                              "--tls-certificate", CAPTURE, "--tls-key", CAPTURE)
         self.assertEqual(code, 1)
-        self.assertIn("contains no readable PEM certificate", error)
+        self.assertIn("contains no CERTIFICATE in PEM format", error)
 
     def test_metrics_over_tls_for_holders_of_the_token(self):
         port = free_port()

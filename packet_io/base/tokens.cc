@@ -25,7 +25,7 @@ Status read_pem(const std::string& flag, const std::string& path, const std::str
   if (Status status = read_named_file(flag, path, text); !status.ok()) return status;
   const size_t begin = text->find("-----BEGIN ");
   if (begin == std::string::npos || text->find(kind, begin) == std::string::npos)
-    return Status::invalid(flag + " " + path + ": has no " + kind + " in PEM");
+    return Status::invalid(flag + " " + path + " contains no " + kind + " in PEM format");
   return {};
 }
 
