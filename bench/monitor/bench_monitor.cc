@@ -66,10 +66,7 @@ double line_packets(uint32_t bytes) { return kTenGigabit / 8 / (bytes + kGapByte
 double rounded(double value) { return std::round(value * 10) / 10; }
 
 TrafficOptions traffic_for(const std::string& parser, uint32_t bytes, uint32_t flows) {
-  const bool is_flood = parser.ends_with("SYNs");
-  return {.kind = is_flood               ? TrafficKind::kSyns
-                  : parser == "http_get" ? TrafficKind::kHttpGet
-                                         : TrafficKind::kTcp,
+  return {.kind = parser == "http_get" ? TrafficKind::kHttpGet : TrafficKind::kTcp,
           .frame_bytes = bytes - kChecksumBytes,
           .flows = flows};
 }
@@ -119,12 +116,14 @@ class Bench {
     for (const uint32_t flows : {1000u, 1'000'000u}) {
       for (const bool with_tcp : {false, true}) {
         if (!wanted("trigger") || !wanted(64, flows)) continue;
-        triggers_.push_back(
-            one_plan(with_tcp ? "trigger, a third TCP" : "trigger", plan_of_triggers(flows, with_tcp), 64, flows));
+        triggers_.push_back(one_plan(with_tcp ? "trigger, a third TCP" : "trigger", plan_of_triggers(flows, with_tcp),
+                                     traffic_for("trigger", 64, flows)));
       }
     }
     if (!wanted("trigger") || !wanted(64, kFloodClients)) return;
-    triggers_.push_back(one_plan("trigger, SYNs", plan_of_triggers(kFloodClients, false), 64, kFloodClients));
+    TrafficOptions flood = traffic_for("trigger", 64, kFloodClients);
+    flood.kind = TrafficKind::kSyns;
+    triggers_.push_back(one_plan("trigger, SYNs", plan_of_triggers(kFloodClients, false), flood));
   }
 
   void flows() {
@@ -269,16 +268,16 @@ class Bench {
   }
 
   ordered_json one_parser(const std::string& parser, uint32_t bytes, uint32_t flows, bool is_matched = false) {
-    if (is_matched) return one_plan(parser, plan_for(parser), bytes, flows);
+    if (is_matched) return one_plan(parser, plan_for(parser), traffic_for(parser, bytes, flows));
     Trial trial = trial_for(Subject::kMonitor, traffic_for(parser, bytes, flows));
     trial.monitor.parser = {parser};
     return measure(parser, trial);
   }
 
-  ordered_json one_plan(const std::string& name, const ordered_json& plan, uint32_t bytes, uint32_t flows) {
+  ordered_json one_plan(const std::string& name, const ordered_json& plan, const TrafficOptions& traffic) {
     const std::string path = "/tmp/tapline-bench-" + std::to_string(getpid()) + ".json";
     std::ofstream(path) << plan;
-    Trial trial = trial_for(Subject::kMonitor, traffic_for(name, bytes, flows));
+    Trial trial = trial_for(Subject::kMonitor, traffic);
     trial.monitor.plan = {path};
     ordered_json row = measure(name, trial);
     unlink(path.c_str());

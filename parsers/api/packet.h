@@ -157,8 +157,8 @@ struct Packet {
 };
 static_assert(sizeof(Packet) == 152);
 
-// A packet that the engine did not decode: a whole TCP segment without SYN, FIN and RST, over IPv4 without options, in
-// Ethernet without tags. Its connection is open.
+// A packet that the engine did not decode: a completely captured TCP segment over IPv4 without options, in Ethernet
+// without tags. It is a segment of an open connection, without SYN, FIN and RST, or the SYN of a new connection.
 struct PlainPacket {
   const RawPacket* raw = nullptr;
   uint64_t queries = 0;  // as in Packet

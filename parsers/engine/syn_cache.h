@@ -15,7 +15,7 @@ namespace tapline {
 class SynCache {
  public:
   struct Syn {
-    uint16_t port;  // of its sender
+    uint16_t port;  // source port
     uint32_t seq;
     int64_t time_ns;  // up to 65 us too early
   };

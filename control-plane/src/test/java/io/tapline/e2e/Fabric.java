@@ -394,6 +394,18 @@ final class Fabric implements AutoCloseable {
         .toList();
   }
 
+  /** Returns the number of packets that matched a switch's flows with the given match. */
+  long matched(String bridge, String match) {
+    String target = "unix:" + folder().resolve(name + "-" + bridge + ".mgmt");
+    return run(List.of("ovs-ofctl", "-O", "OpenFlow14", "dump-flows", target, match))
+        .expectSuccess()
+        .stdout()
+        .lines()
+        .filter(line -> line.contains("cookie="))
+        .mapToLong(Fabric::packets)
+        .sum();
+  }
+
   private static long packets(String flow) {
     return Long.parseLong(flow.replaceFirst(".*n_packets=(\\d+),.*", "$1"));
   }

@@ -44,7 +44,7 @@ final class FourQueues implements AutoCloseable {
    * Drops packets once they have left the queues. Forwarding them further would take processor time
    * from the switches at the queues.
    */
-  private static final String END = "table=1,priority=60000,udp,tp_dst=9000,actions=drop";
+  private static final String END = "table=1,udp,tp_dst=9000";
 
   private static final String QUERY =
       "PARSE queue_flows(delay=%dms, share=0.5, every=1ms, link=%d) FROM * TO *:9000 AT %s LIMIT 1h SAMPLE * "
@@ -199,7 +199,7 @@ final class FourQueues implements AutoCloseable {
         queues.limitRate(host);
       }
       for (int up = 0; up < ABOVE.size(); up++) {
-        network.fabric.openFlow("add-flow", "a0" + up, END);
+        network.fabric.openFlow("add-flow", "a0" + up, END + ",priority=60000,actions=drop");
       }
     } catch (Exception | AssertionError e) {
       queues.close();
@@ -317,6 +317,11 @@ final class FourQueues implements AutoCloseable {
     List<EventStream.Arrived> arrived = events.awaitEnd();
     assertThat(network.server().rows(id)).as("alerts of the stream job").isNotEmpty();
     return compare(polls, captures, arrived);
+  }
+
+  /** Returns the number of packets that have left the queues, as the switches above count them. */
+  long left() {
+    return network.fabric.matched("a00", END) + network.fabric.matched("a01", END);
   }
 
   private static String script(String name) {

@@ -126,6 +126,7 @@ class FourQueuesTest {
 
     long copiesLost = copiesLost();
     long dropped = 0;
+    long copies = 0;
     for (FourQueues.Queue queue : queues) {
       assertMatchesTheKernel(queue);
       String seen = queue + ", copies lost: " + copiesLost;
@@ -138,8 +139,12 @@ class FourQueuesTest {
           .as(seen)
           .isGreaterThan(LOAD.queuePackets() / 2);
       dropped += queue.dropped();
+      copies += queue.arrived() + queue.left();
     }
     assertThat(dropped).as("packets that did not fit into a queue").isPositive();
+    assertThat(values(deepest, true).values()).anyMatch(max -> max > 0.9 * LOAD.queuePackets());
+    // Each packet that left has two copies, each dropped one has one.
+    assertThat(copiesLost).as("%s", queues).isEqualTo(2 * four.left() + dropped - copies);
     assertThat(copiesLost).isLessThan(LOAD.bursts() * LOAD.burstPackets() / 10);
     assertThat(values(plain, false).get("9000"))
         .as("%s", queues)
