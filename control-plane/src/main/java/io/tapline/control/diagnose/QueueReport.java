@@ -73,8 +73,8 @@ public record QueueReport(
   /**
    * A flow that made others wait. Bytes are averages over the victims.
    *
-   * @param source as of a victim
-   * @param destination as of a victim
+   * @param source as in {@link Victim}
+   * @param destination as in {@link Victim}
    * @param share its share of the bytes that victims found in the queue
    * @param directBytes its bytes that left while a victim waited
    * @param indirectBytes its bytes that left in the burst before a victim arrived
