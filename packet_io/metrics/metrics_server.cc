@@ -71,13 +71,13 @@ Status load_tls(const MetricsConfig& config, asio::ssl::context* tls) {
   error_code error;
   tls->use_certificate_chain_file(config.certificate, error);
   if (error)
-    return Status::invalid("--metrics-certificate " + config.certificate + " contains no readable PEM certificate (" +
+    return Status::invalid("--metrics-certificate " + config.certificate + ": contains no certificate in PEM (" +
                            error.message() + ")");
   tls->use_private_key_file(config.key, asio::ssl::context::pem, error);
   // OpenSSL would accept a key and a certificate of different types, so this checks that they match.
   if (error || SSL_CTX_check_private_key(tls->native_handle()) != 1)
     return Status::invalid("--metrics-key " + config.key +
-                           ": has no PRIVATE KEY in PEM that can be read and fits --metrics-certificate");
+                           ": contains no PRIVATE KEY in PEM that matches --metrics-certificate");
   return {};
 }
 
