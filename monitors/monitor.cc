@@ -116,6 +116,7 @@ class Monitor {
         group.by_flow = unit.follows_flows();
         group.all_views = unit.wants_all_views();
         group.fragments = unit.wants_fragments();
+        group.losses = unit.wants_losses();
         group.workers.push_back(std::make_unique<Worker>(&unit, source, config_.ring_packets, config_.busy));
       }
     }
@@ -132,13 +133,14 @@ class Monitor {
       return tapline::make_output(config_, queries_, static_cast<uint32_t>(units_.size()), live_, incarnation_, schemas,
                                   accounts, ledger, events);
     };
+    EngineOptions options = engine_options_of(config_, sharing, page);
+    options.postpones_work = live_;
     auto made = make_parsers(parsers);
     for (auto& parser : made) parser->set_taps(parser->schema().queues ? taps_.names() : taps_.configured_names());
     for (auto& parser : made) parser->set_routes(&routes_);
     // The statistics describe the whole process, so only one unit reports them.
     for (auto& parser : made) parser->set_statistics(units_.empty() ? &statistics_ : nullptr);
-    units_.push_back(std::make_unique<ParserUnit>(
-        queries_.specs, std::move(made), engine_options_of(config_, sharing, page), !live_, make_output, page));
+    units_.push_back(std::make_unique<ParserUnit>(queries_.specs, std::move(made), options, !live_, make_output, page));
     if (events != nullptr) {
       const Engine& engine = units_.back()->engine();
       event_sources_.push_back({events, {}});

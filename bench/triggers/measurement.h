@@ -31,7 +31,7 @@ class CountingSink final : public trigger::EventSink {
   void on_event(const trigger::Event&) override { ++events; }
   void on_window(const trigger::WindowReport& report) override {
     ++windows;
-    packets += report.packets + report.lost_packets;
+    packets += report.packets + report.uncounted_packets;
     groups = std::max(groups, report.groups);
     rest_packets += report.rest_packets;
   }

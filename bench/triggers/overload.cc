@@ -87,7 +87,7 @@ class Lane {
   void lose(uint64_t before) {
     while (next_ < before) {
       const uint64_t end = std::min(before, workload_.first_packet(window_of(next_) + 1));
-      engine_.lose(end - next_, workload_.packet(next_).time_ns);
+      engine_.lose({end - next_, workload_.packet(next_).time_ns, workload_.packet(end - 1).time_ns});
       lost_ += end - next_;
       next_ = end;
     }

@@ -337,4 +337,10 @@ export interface Alert {
   window_end_ns: number;
   key: Record<string, string>;
   value?: number | null;
+  // Only alerts of watches in a monitor.
+  low?: number;
+  high?: number;
+  certain?: boolean;
+  incomplete?: boolean;
+  lost_packets?: number;
 }

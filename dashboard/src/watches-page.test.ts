@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Watch } from "./types";
-import { watchState } from "./watches-page";
+import { type Alert, type Watch } from "./types";
+import { alertDoubt, alertValue, watchState } from "./watches-page";
 
 const WATCH: Watch = { id: "watch_1", filter: "", aggregate: "COUNT", group_by: [], when: "", window_ns: 1e9, every_ns: 1e6, severity: "info", nodes: [] };
 
@@ -19,5 +19,23 @@ describe("the state of a watch", () => {
 
   it("gives the reason why the watch ended", () => {
     expect(watchState({ ...WATCH, reason: "its token was revoked, or has expired" })).toBe("ended: its token was revoked, or has expired");
+  });
+});
+
+describe("an alert of a watch", () => {
+  const ALERT: Alert = { number: 1, id: "a", watch: "watch_1", node: "m1", severity: "info", window_start_ns: 0, window_end_ns: 1, key: {} };
+
+  it("shows bounds if the value is unknown", () => {
+    expect(alertValue({ ...ALERT, value: 7, low: 7, high: 7 })).toBe("7");
+    expect(alertValue({ ...ALERT, low: 5, high: 9 })).toBe("5 to 9");
+    expect(alertValue({ ...ALERT, low: 5 })).toBe("at least 5");
+    expect(alertValue({ ...ALERT, high: 9 })).toBe("at most 9");
+    expect(alertValue(ALERT)).toBe("-");
+  });
+
+  it("says why it may be wrong", () => {
+    expect(alertDoubt(ALERT)).toBe("");
+    expect(alertDoubt({ ...ALERT, certain: true, incomplete: false, lost_packets: 0 })).toBe("");
+    expect(alertDoubt({ ...ALERT, certain: false, incomplete: true, lost_packets: 3 })).toBe("uncertain, window incomplete, up to 3 packets lost");
   });
 });

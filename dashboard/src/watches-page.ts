@@ -122,9 +122,26 @@ export function watchState(watch: Watch): string {
   return parts.join("; ") || "active";
 }
 
+/** Returns an alert's value, or its bounds if only they are known. */
+export function alertValue({ value, low, high }: Alert): string {
+  if (value !== undefined && value !== null) return number(value);
+  if (low !== undefined && high !== undefined) return `${number(low)} to ${number(high)}`;
+  if (low !== undefined) return `at least ${number(low)}`;
+  return high === undefined ? "-" : `at most ${number(high)}`;
+}
+
+/** Describes why an alert may be wrong; empty if it can't. */
+export function alertDoubt({ certain, incomplete, lost_packets = 0 }: Alert): string {
+  const parts: string[] = [];
+  if (certain === false) parts.push("uncertain");
+  if (incomplete === true) parts.push("window incomplete");
+  if (lost_packets > 0) parts.push(`up to ${number(lost_packets)} packets lost`);
+  return parts.join(", ");
+}
+
 function alertRow(alert: Alert): HTMLElement {
   const look = alert.severity === "info" ? "info" : alert.severity === "critical" ? "bad" : "fair";
-  const value = alert.value === undefined || alert.value === null ? "-" : number(alert.value);
+  const doubt = alertDoubt(alert);
   return h(
     "tr",
     {},
@@ -132,7 +149,7 @@ function alertRow(alert: Alert): HTMLElement {
     h("td", {}, h("span", { class: `pill ${look}` }, alert.severity)),
     h("td", {}, alert.node || "all hosts"),
     h("td", {}, keyText(alert.key)),
-    h("td", { class: "number" }, value),
-    h("td", { class: "wide" }, alert.watch),
+    h("td", { class: "number" }, alertValue(alert)),
+    h("td", { class: "wide" }, doubt === "" ? alert.watch : `${alert.watch} (${doubt})`),
   );
 }

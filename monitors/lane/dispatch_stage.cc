@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <thread>
+#include <utility>
 
 #include "parsers/api/bits.h"
 #include "parsers/api/time.h"
@@ -103,7 +104,26 @@ bool DispatchStage::wants_fragments() const {
   return std::any_of(groups_.begin(), groups_.end(), [](const WorkerGroup& group) { return group.fragments; });
 }
 
+bool DispatchStage::wants_losses() const {
+  return std::any_of(groups_.begin(), groups_.end(), [](const WorkerGroup& group) { return group.losses; });
+}
+
+void DispatchStage::lose(const LostPackets& lost) {
+  for (const WorkerGroup& group : groups_) {
+    if (!group.losses) continue;
+    for (const auto& worker : group.workers) send(*worker, {.kind = WorkerCommand::Kind::kLose, .lost = lost});
+  }
+}
+
+// Reports the dropped packets as lost, together with those of the same millisecond.
+void DispatchStage::report_dropped() {
+  if (dropped_.packets > 0) lose(std::exchange(dropped_, {}));
+}
+
 void DispatchStage::drop(const Packet& packet) {
+  if (dropped_.packets++ == 0) dropped_.from_ns = dropped_.until_ns = packet.time_ns;
+  dropped_.from_ns = std::min(dropped_.from_ns, packet.time_ns);
+  dropped_.until_ns = std::max(dropped_.until_ns, packet.time_ns);
   for (uint32_t query : SetBits(packet.queries)) {
     Accounting& account = (*accounts_)[query];
     // Another view of the packet was counted, not this one.
@@ -121,6 +141,7 @@ void DispatchStage::process(std::span<Packet> packets) {
   bool retained = source_->retains();
   for (const Packet& packet : packets) {
     now_ns_ = std::max(now_ns_, packet.time_ns);
+    if (dropped_.packets > 0 && packet.time_ns / kNsPerMs > dropped_.until_ns / kNsPerMs) report_dropped();
     retained &= packet.buffer != nullptr;  // a reassembled datagram has no buffer
     if (!dispatch(packet)) drop(packet);
   }
@@ -170,6 +191,7 @@ void DispatchStage::send_accounts(uint64_t queries) {
 }
 
 void DispatchStage::advance(int64_t now_ns) {
+  if (now_ns / kNsPerMs > dropped_.until_ns / kNsPerMs) report_dropped();
   const bool second_passed = sent_time_ns_ == INT64_MIN || now_ns / kNsPerSecond > sent_time_ns_ / kNsPerSecond;
   now_ns_ = std::max(now_ns_, now_ns);
   if (!second_passed) return;
@@ -192,6 +214,7 @@ void DispatchStage::tick(int64_t monotonic_ns) {
 }
 
 void DispatchStage::begin_end(uint64_t queries) {
+  report_dropped();
   send_accounts(queries & active_);
   active_ &= ~queries;
   for (const Route& route : routes_) {

@@ -31,6 +31,7 @@ struct WorkerGroup {
   // True if one of the parsers needs repeated views of packets.
   bool all_views = false;
   bool fragments = false;  // true if one of them needs fragments
+  bool losses = false;     // true if one of them needs losses
   std::vector<std::unique_ptr<Worker>> workers;
 };
 
@@ -50,6 +51,8 @@ class DispatchStage final : public PacketStage {
   void process(std::span<Packet> packets) override;
   bool wants_all_views() const override;
   bool wants_fragments() const override;
+  bool wants_losses() const override;
+  void lose(const LostPackets& lost) override;
   void advance(int64_t now_ns) override;
   void begin_end(uint64_t queries) override;
   // The workers end the queries' streams, so there is nothing to continue here.
@@ -76,6 +79,7 @@ class DispatchStage final : public PacketStage {
   Worker* choose(Route& route, const Packet& packet);
   bool dispatch(const Packet& packet);
   void drop(const Packet& packet);
+  void report_dropped();
   void publish();
   void await_drained();
   void send(Worker& worker, WorkerCommand command);
@@ -93,6 +97,7 @@ class DispatchStage final : public PacketStage {
   QueryAccounts* accounts_;
   QueryAccounts handed_on_;
   uint64_t active_ = 0;
+  LostPackets dropped_;               // packets that were dropped since the last report
   int64_t now_ns_ = INT64_MIN;        // packet time
   int64_t sent_time_ns_ = INT64_MIN;  // packet time last sent to the workers
   int64_t sent_at_ns_ = 0;            // monotonic time

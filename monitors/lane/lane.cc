@@ -101,7 +101,7 @@ Status Lane::run() {
     // A file that is read as fast as possible always has a next burst.
     bool may_sleep = source_->live() || got.packets == 0;
     int64_t sleep_ns = may_sleep && !ended ? pacer_.after_poll(got.packets, now_ns_) : 0;
-    if (sleep_ns > 0 && !end_under_way_) sleep_for(sleep_ns);
+    if (sleep_ns > 0 && !end_under_way_ && !stage_->has_work()) sleep_for(sleep_ns);
   }
   Status status = end();
   progress_.over.store(true, std::memory_order_release);
@@ -172,6 +172,9 @@ void Lane::execute(LaneCommand& command) {
 }
 
 void Lane::process(std::span<const RawPacket> packets) {
+  if (reports_losses()) {
+    for (const RawPacket& raw : packets) report_losses(raw.time_ns);
+  }
   while (!packets.empty() && (gate_.active() != 0 || options_.stay)) {
     packets = packets.subspan(gate_.decides_by_connection() ? process_some(packets) : process_all(packets));
   }
@@ -224,9 +227,7 @@ size_t Lane::process_some(std::span<const RawPacket> packets) {
 }
 
 void Lane::process_one(const RawPacket& raw) {
-  if (!clock_started_) {
-    start_clock(raw.time_ns);
-  }
+  if (!clock_started_) start_clock(raw.time_ns);
   if (raw.time_ns >= gate_.next_deadline_ns()) {
     expire_at(raw.time_ns);
     if (gate_.active() == 0 && !options_.stay) return;
@@ -263,8 +264,10 @@ bool Lane::complete_packet(DecodeOutcome outcome, TapAccounting* tap, Packet* pa
   } else {
     ++tap->undecodable[static_cast<int>(outcome)];
   }
-  if (outcome != DecodeOutcome::kOk) lose_packets(outcome, 1, packet->wire_bytes);
-  return outcome == DecodeOutcome::kOk;
+  if (outcome == DecodeOutcome::kOk) return true;
+  lose_packets(outcome, 1, packet->wire_bytes);
+  if (outcome != DecodeOutcome::kNotIp && stage_->wants_losses()) stage_->lose({1, packet->time_ns, packet->time_ns});
+  return false;
 }
 
 // Replaces *packet with the datagram that it completes. Returns the datagram's outcome, or kFragment if *packet
@@ -400,6 +403,7 @@ void Lane::expire_at(int64_t time_ns) {
 void Lane::idle() {
   auto time_ns = source_->idle_time_ns();
   if (!time_ns) return;
+  if (reports_losses()) report_losses(*time_ns);
   expire_at(*time_ns);
   if (*time_ns >= next_second_ns_ && next_second_ns_ != INT64_MIN) close_second(*time_ns);
   fragments_.expire(*time_ns);

@@ -130,6 +130,8 @@ class Lane {
   void start_clock(int64_t start_ns);
   void count_missed();
   void lose_everywhere(int reason, uint64_t packets);
+  bool reports_losses();
+  void report_losses(int64_t time_ns);
   void note_parsed();
   void publish_progress();
   void tick();
@@ -171,6 +173,12 @@ class Lane {
     uint64_t late = 0;
   };
   std::vector<TapSeen> taps_seen_;
+  // The report to the stage: the source's losses up to `since_ns` that are already in it, and when the next one is due.
+  struct Reported {
+    uint64_t packets = 0;
+    int64_t since_ns = 0;  // wall-clock time, or packet time of a capture file
+    int64_t next_ns = INT64_MIN;
+  } reported_;
   uint64_t forgotten_views_ = 0;  // forgotten views that are already in accounting_
   // Decoded and wanted packets that the parsers have not seen yet, with room for a datagram behind each fragment.
   std::array<Packet, 2 * kBurstPackets> packets_;

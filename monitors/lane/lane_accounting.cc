@@ -80,6 +80,26 @@ PacketSource::Losses Lane::count_tap_losses() {
   return all;
 }
 
+// Returns true if the stage wants losses.
+bool Lane::reports_losses() {
+  if (stage_->wants_losses()) return true;
+  reported_.next_ns = INT64_MIN;
+  return false;
+}
+
+// Reports the source's losses before packet time reaches `time_ns`, if that begins another millisecond: windows end at
+// whole milliseconds, so each window's losses are reported before it is over. Packets that a full queue refuses are
+// lost at the present time, while those in the queue are processed with their earlier times.
+void Lane::report_losses(int64_t time_ns) {
+  if (time_ns < reported_.next_ns) return;
+  const bool is_first = std::exchange(reported_.next_ns, (time_ns / kNsPerMs + 1) * kNsPerMs) == INT64_MIN;
+  const int64_t since_ns = std::exchange(reported_.since_ns, source_->live() ? wall_ns() : time_ns);
+  const uint64_t lost = source_->read_losses().total();
+  const uint64_t further_losses = lost - std::exchange(reported_.packets, lost);
+  if (further_losses == 0 || is_first) return;
+  stage_->lose({further_losses, since_ns, source_->live() ? wall_ns() : time_ns});
+}
+
 void Lane::publish_progress() {
   progress_.packets.store(accounting_.received, std::memory_order_relaxed);
   progress_.bytes.store(accounting_.received_bytes, std::memory_order_relaxed);

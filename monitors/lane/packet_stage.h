@@ -31,6 +31,10 @@ class PacketStage {
   virtual bool wants_all_views() const { return false; }
   // Returns true if a parser asks for fragments; process() then receives them.
   virtual bool wants_fragments() const { return false; }
+  // Returns true if a parser asks for losses. Then lose() must report them before the packets or times that end an
+  // interval, each millisecond of packet time.
+  virtual bool wants_losses() const { return false; }
+  virtual void lose(const LostPackets& /*lost*/) {}
   // Advances packet time to `now_ns`.
   virtual void advance(int64_t now_ns) = 0;
   // Ends these queries, for which no more packets follow. continue_end() ends their streams: each call returns after a
@@ -49,6 +53,8 @@ class PacketStage {
   virtual void set_watched_since(uint32_t, int64_t) {}
   // Announces that no more packets will arrive, so waiting for room is harmless.
   virtual void capture_over() {}
+  // Returns true if parsers have work that tick() continues, so the lane should not sleep.
+  virtual bool has_work() const { return false; }
   // Must be called often, with the current monotonic time.
   virtual void tick(int64_t monotonic_ns) = 0;
   // Waits for a bounded time until everything is sent. REQUIRES: all queries have ended.

@@ -83,6 +83,7 @@ bool ParserStage::continue_end() {
 }
 
 void ParserStage::tick(int64_t monotonic_ns) {
+  engine_->continue_work();
   output_->tick(monotonic_ns, engine_->now_ns());
   if (monotonic_ns - published_at_ns_ < kPublishEveryNs) return;
   published_at_ns_ = monotonic_ns;

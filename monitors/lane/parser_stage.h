@@ -35,6 +35,8 @@ class ParserStage final : public PacketStage {
   void process(std::span<Packet> packets) override { engine_->process(packets); }
   bool wants_all_views() const override { return engine_->wants_all_views(); }
   bool wants_fragments() const override { return engine_->wants_fragments(); }
+  bool wants_losses() const override { return engine_->wants_losses(); }
+  void lose(const LostPackets& lost) override { engine_->lose(lost); }
   void advance(int64_t now_ns) override { engine_->advance(now_ns); }
   void begin_end(uint64_t queries) override;
   bool continue_end() override;
@@ -45,6 +47,7 @@ class ParserStage final : public PacketStage {
   }
   void set_watched_since(uint32_t query, int64_t time_ns) override { output_->set_watched_since(query, time_ns); }
   void capture_over() override { output_->capture_over(); }
+  bool has_work() const override { return engine_->has_work(); }
   void tick(int64_t monotonic_ns) override;
   Status finish() override;
   Status status() const override { return output_->status(); }

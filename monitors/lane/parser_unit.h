@@ -35,6 +35,7 @@ class ParserUnit {
       const Needs needs = parser->needs();
       wants_all_views_ |= needs.all_views;
       wants_fragments_ |= needs.fragments;
+      wants_losses_ |= needs.losses;
       follows_flows_ |= needs.all_views || needs.connections || needs.streams || needs.connection_state_bytes > 0;
     }
     output_ = make_output(schemas_, &accounts_);
@@ -53,6 +54,8 @@ class ParserUnit {
   bool wants_all_views() const { return wants_all_views_; }
   // Returns true if some parser asks for fragments.
   bool wants_fragments() const { return wants_fragments_; }
+  // Returns true if some parser asks for losses.
+  bool wants_losses() const { return wants_losses_; }
   // Returns true if the unit has one of the query's parsers.
   bool serves(uint32_t query) const {
     const auto& wanted = queries_[query].parsers;
@@ -81,6 +84,7 @@ class ParserUnit {
   bool follows_flows_ = false;
   bool wants_all_views_ = false;
   bool wants_fragments_ = false;
+  bool wants_losses_ = false;
   std::unique_ptr<PageResource> resource_;
   QueryAccounts accounts_;
   std::vector<const Schema*> schemas_;

@@ -59,7 +59,8 @@ void Worker::run() {
     if (ended_ != 0 && !end_under_way_) set_done();
     if (!failed() && !unit_->stage().status().ok()) fail(unit_->stage().status());
     const int64_t sleep_ns = pacer.after_poll(packets, now_ns);
-    if (sleep_ns > 0 && packets == 0 && !end_under_way_ && !finished_) sleep_for(sleep_ns);
+    const bool may_sleep = packets == 0 && !end_under_way_ && !finished_ && !unit_->stage().has_work();
+    if (sleep_ns > 0 && may_sleep) sleep_for(sleep_ns);
   }
   stopped_.store(true, std::memory_order_release);
 }
@@ -113,6 +114,9 @@ bool Worker::execute(const WorkerCommand& command) {
     case WorkerCommand::Kind::kAdvance:
       stage.advance(command.time_ns);
       stage.tick(monotonic_ns());
+      return true;
+    case WorkerCommand::Kind::kLose:
+      stage.lose(command.lost);
       return true;
     case WorkerCommand::Kind::kAdd:
       if (end_under_way_) return false;

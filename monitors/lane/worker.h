@@ -20,6 +20,7 @@ namespace tapline {
 struct WorkerCommand {
   enum class Kind : uint8_t {
     kAdvance,  // packet time advances to time_ns
+    kLose,     // reports `lost`
     kAdd,      // adds the query in `queries`
     kEnd,      // ends the queries in `queries`
     kAccount,  // adds *account to the counts of the query in `queries`; the worker deletes it
@@ -33,6 +34,7 @@ struct WorkerCommand {
   uint32_t after_packets = 0;
   uint64_t queries = 0;
   int64_t time_ns = 0;
+  LostPackets lost = {};
   Accounting* account = nullptr;
   double rate = 1;
 };

@@ -20,6 +20,7 @@ TEST_F(BatchOutputTest, ATriggerOnTuplesPutsItsEventsIntoTheStreamAndTheRing) {
                                            {"window_end_ns", FieldType::kI64},
                                            {"certain", FieldType::kBool},
                                            {"incomplete", FieldType::kBool},
+                                           optional({"lost_packets", FieldType::kU64}),
                                            {"ready_ns", FieldType::kI64},
                                            optional({"exemplars", FieldType::kString}),
                                            optional({"tuple", FieldType::kString})}};
@@ -49,10 +50,11 @@ TEST_F(BatchOutputTest, ATriggerOnTuplesPutsItsEventsIntoTheStreamAndTheRing) {
   EXPECT_FALSE(event.values[5].present()) << "the count may still grow";
   EXPECT_EQ(event.values[7].as_i64(), 1010 * kMs);
   EXPECT_FALSE(event.values[9].as_bool());
-  EXPECT_EQ(event.values[10].as_i64(), 1003 * kMs) << "the time of the tuple that met the condition";
-  EXPECT_FALSE(event.values[11].present());
-  EXPECT_NE(event.values[12].as_string().find("\"time_ns\":1003000000,"), std::string_view::npos);
-  EXPECT_NE(event.values[12].as_string().find(",\"number\":1}"), std::string_view::npos);
+  EXPECT_FALSE(event.values[10].present()) << "losses are counted in packets";
+  EXPECT_EQ(event.values[11].as_i64(), 1003 * kMs) << "the time of the tuple that met the condition";
+  EXPECT_FALSE(event.values[12].present());
+  EXPECT_NE(event.values[13].as_string().find("\"time_ns\":1003000000,"), std::string_view::npos);
+  EXPECT_NE(event.values[13].as_string().find(",\"number\":1}"), std::string_view::npos);
   ring.pop();
   output_->tick(1020 * kMs, 1020 * kMs);
   EXPECT_FALSE(ring.front(&event));

@@ -138,6 +138,7 @@ const Schema& events() {
                                            {"window_end_ns", FieldType::kI64},
                                            {"certain", FieldType::kBool},
                                            {"incomplete", FieldType::kBool},
+                                           optional({"lost_packets", FieldType::kU64}),
                                            {"ready_ns", FieldType::kI64},
                                            optional({"exemplars", FieldType::kString}),
                                            optional({"tuple", FieldType::kString})}};

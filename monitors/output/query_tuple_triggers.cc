@@ -41,6 +41,7 @@ class QueryTupleTriggers::Events final : public TupleTriggers::Sink {
         Value::i64(event.window_end_ns),
         Value::boolean(event.certain),
         Value::boolean(event.partial),
+        Value::absent(FieldType::kU64),
         Value::i64(event.ready_ns),
         text(event.exemplars),
         text(event.tuple),

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
 
@@ -32,6 +33,7 @@ class PacketSource {
       unsupported_link += other.unsupported_link;
       return *this;
     }
+    uint64_t total() const { return std::accumulate(by_drop.begin(), by_drop.end(), unsupported_link); }
     friend Losses operator-(Losses now, const Losses& previous_losses) {
       for (int i = 0; i < kOwnDrops; ++i) now.by_drop[i] -= previous_losses.by_drop[i];
       now.unsupported_link -= previous_losses.unsupported_link;

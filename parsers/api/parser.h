@@ -49,9 +49,19 @@ struct Needs {
   // If true, process() also receives each view of each IP fragment, with Packet::fragment set, before the reassembled
   // datagram.
   bool fragments = false;
+  // If true, on_loss() is called, and the losses before the end of an interval are reported before its on_interval().
+  bool losses = false;
   // Size of the parser's state in each connection (or flow, or both, as requested above). The state is initially zero
   // and aligned to 8 bytes. A nonzero size also requests connections, unless `datagrams` is set.
   uint16_t connection_state_bytes = 0;
+};
+
+// Packets that were lost before they reached the parsers, at unknown times between `from_ns` and `until_ns` (both
+// included), in packet time.
+struct LostPackets {
+  uint64_t packets = 0;
+  int64_t from_ns = 0;
+  int64_t until_ns = 0;
 };
 
 // A parser's output, and its view of the engine. Valid during the call that receives it.
@@ -150,6 +160,14 @@ class Parser {
   // Returns the end of a later interval for which on_interval() must be called even if no packet arrives; INT64_MAX if
   // there is none. Called after each on_interval().
   virtual int64_t due_ns() const { return INT64_MAX; }
+
+  // Reports lost packets (Needs::losses), which some query may have wanted.
+  virtual void on_loss(const LostPackets& /*lost*/) {}
+
+  // Returns true if work is left that may be done between bursts. continue_work() then does a part of it that takes a
+  // few microseconds, so that packets need not wait.
+  virtual bool has_work() const { return false; }
+  virtual void continue_work(Emitter& /*out*/) {}
 
   // Called when `queries` will see no more of this connection, because it timed out, was replaced or evicted, or the
   // queries end. Emit pending tuples for these queries only, and leave the state unchanged, since other queries may

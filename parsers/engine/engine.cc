@@ -66,6 +66,23 @@ void Engine::Impl::advance(int64_t now_ns) {
   clock_ns_ = std::max(clock_ns_, now_ns);
 }
 
+void Engine::Impl::lose(const LostPackets& lost) {
+  for (LoadedParser* loaded : active_) {
+    if (loaded->needs.losses) loaded->parser->on_loss(lost);
+  }
+}
+
+bool Engine::Impl::has_work() const {
+  return std::any_of(active_.begin(), active_.end(),
+                     [](const LoadedParser* loaded) { return loaded->parser->has_work(); });
+}
+
+void Engine::Impl::continue_work() {
+  for (LoadedParser* loaded : active_) {
+    if (loaded->parser->has_work()) loaded->parser->continue_work(loaded->emitter);
+  }
+}
+
 bool Engine::Impl::on_data(Connection& connection, Side side, std::span<const uint8_t> bytes, const Segment& segment) {
   if (static_cast<socks::Step>(connection.proxy_step) != socks::Step::kOver) [[unlikely]] {
     return on_handshake(connection, side, bytes, segment);
@@ -223,6 +240,7 @@ void Engine::Impl::end_intervals(int64_t time_ns) {
     for (LoadedParser* loaded : active_) {
       if (!is_over(loaded) || loaded->interval_end_ns != end_ns) continue;
       loaded->parser->on_interval(end_ns, loaded->emitter);
+      while (!options_.postpones_work && loaded->parser->has_work()) loaded->parser->continue_work(loaded->emitter);
       const int64_t interval_ns = loaded->needs.interval_ns;
       const int64_t due_ns = std::max(loaded->parser->due_ns(), interval_end(end_ns, interval_ns));
       loaded->interval_end_ns = std::min(due_ns, interval_end(time_ns, interval_ns));
@@ -379,6 +397,10 @@ const Parser& Engine::parser(uint32_t index) const { return impl_->parser(index)
 uint32_t Engine::parser_count() const { return impl_->parser_count(); }
 bool Engine::wants_all_views() const { return impl_->wants_all_views(); }
 bool Engine::wants_fragments() const { return impl_->wants_fragments(); }
+bool Engine::wants_losses() const { return impl_->wants_losses(); }
+void Engine::lose(const LostPackets& lost) { impl_->lose(lost); }
+bool Engine::has_work() const { return impl_->has_work(); }
+void Engine::continue_work() { impl_->continue_work(); }
 void Engine::set_parser_queries(uint32_t parser, uint64_t queries) { impl_->set_parser_queries(parser, queries); }
 void Engine::set_arguments(uint32_t parser, uint32_t query, std::span<const Value> arguments) {
   impl_->set_arguments(parser, query, arguments);

@@ -22,7 +22,10 @@ struct EngineOptions {
   int64_t idle_timeout_ns = 300'000'000'000;
   int64_t datagram_timeout_ns = 60'000'000'000;  // UDP and ICMP flows, which do not signal their end
   int64_t closed_timeout_ns = 10'000'000'000;    // time for which an ended connection absorbs stray packets
-  uint64_t* live_flows = nullptr;                // 64 counters: live connections of each query; null: not counted
+  // True if the caller calls continue_work() between bursts. Otherwise, parsers finish their work at once, when an
+  // interval ends.
+  bool postpones_work = false;
+  uint64_t* live_flows = nullptr;  // 64 counters: live connections of each query; null: not counted
 };
 
 // Counters since the start.
@@ -116,6 +119,16 @@ class Engine {
   // packets of a connection or none, and process() or absorb() has received those packets since the query was added; no
   // other query wants any packet of the burst.
   AbsorbResult absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints, int64_t end_ns);
+
+  // Returns true if a parser that some query wants needs losses. Then report losses before the packets or times that
+  // end an interval, each millisecond of packet time.
+  bool wants_losses() const;
+  // Passes a report of lost packets to the parsers that need it.
+  void lose(const LostPackets& lost);
+
+  // Returns true if a parser has work that may be done between bursts. Each continue_work() does a part of it.
+  bool has_work() const;
+  void continue_work();
 
   // Advances packet time to at least now_ns without a packet, on idle interfaces. Never pass wall-clock time with
   // capture files.

@@ -37,6 +37,9 @@ class Engine::Impl final : public StreamReceiver {
   AbsorbResult absorb(std::span<const RawPacket> burst, uint64_t unconditional, uint64_t endpoints, int64_t end_ns);
 
   void advance(int64_t now_ns);
+  void lose(const LostPackets& lost);
+  bool has_work() const;
+  void continue_work();
   void set_parser_queries(uint32_t parser, uint64_t queries) {
     loaded_.at(parser).emitter.queries_ = queries;
     choose_active();
@@ -63,6 +66,7 @@ class Engine::Impl final : public StreamReceiver {
   const Parser& parser(uint32_t index) const { return *loaded_.at(index).parser; }
   bool wants_all_views() const { return views_; }
   bool wants_fragments() const { return fragments_; }
+  bool wants_losses() const { return losses_; }
   uint32_t parser_count() const { return static_cast<uint32_t>(loaded_.size()); }
 
  private:
@@ -233,6 +237,7 @@ class Engine::Impl final : public StreamReceiver {
   bool runs_ = false;
   bool views_ = false;               // true if some parser wants the repeated views of a packet
   bool fragments_ = false;           // true if some parser wants fragments
+  bool losses_ = false;              // true if some parser wants losses
   bool views_in_runs_ = false;       // true if a run may include repeated views
   uint64_t connection_queries_ = 0;  // queries whose parsers need TCP connections
   uint64_t stream_queries_ = 0;

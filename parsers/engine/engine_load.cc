@@ -71,7 +71,7 @@ uint32_t Engine::Impl::place(const Needs& needs, StateBytes* state) {
 void Engine::Impl::choose_active() {
   active_.clear();
   all_ignore_ = 0;
-  connections_ = views_ = fragments_ = passes_on_ = shows_ = false;
+  connections_ = views_ = fragments_ = losses_ = passes_on_ = shows_ = false;
   connection_queries_ = stream_queries_ = datagram_queries_ = 0;
   for (LoadedParser& loaded : loaded_) {
     const uint64_t queries = loaded.emitter.queries_ & ~ending_;
@@ -79,6 +79,7 @@ void Engine::Impl::choose_active() {
     active_.push_back(&loaded);
     views_ |= loaded.needs.all_views;
     fragments_ |= loaded.needs.fragments;
+    losses_ |= loaded.needs.losses;
     passes_on_ |= loaded.needs.absorbs;
     shows_ |= loaded.needs.packets && !loaded.needs.absorbs;
     if (loaded.needs.datagrams) datagram_queries_ |= queries;

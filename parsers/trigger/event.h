@@ -32,22 +32,23 @@ struct Event {
   // false. The value then covers the packets counted so far, perhaps without the latest ones.
   int64_t ready_ns = 0;
   bool partial = false;       // some lane did not observe the whole window
-  uint64_t lost_packets = 0;  // in this window, by all lanes
+  uint64_t lost_packets = 0;  // the maximum number of packets that are missing from this window's counts, in all lanes
   ExemplarFlows exemplars;    // some of the flows that the value counts; empty for a group without packets
 };
 
 // A report on a swept window of a channel. The numbers of packets, groups and missed values cover its latest pane only:
-// packets + lost_packets is the number of packets that lanes received since the previous window ended.
+// packets + uncounted_packets is the number of packets that lanes received since the previous window ended.
 struct WindowReport {
   uint32_t channel = 0;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   bool partial = false;  // as in Event
   uint64_t packets = 0;
-  uint64_t lost_packets = 0;
-  uint64_t groups = 0;         // counters of groups
-  uint64_t rest_packets = 0;   // counted without their group, because the table was full
-  uint64_t missed_values = 0;  // distinct values and percentiles without memory; they only widen bounds
+  uint64_t uncounted_packets = 0;  // received while all of a lane's windows waited to be swept
+  uint64_t lost_packets = 0;       // the maximum number of packets that were lost before they reached a lane
+  uint64_t groups = 0;             // counters of groups
+  uint64_t rest_packets = 0;       // counted without their group, because the table was full
+  uint64_t missed_values = 0;      // distinct values and percentiles without memory; they only widen bounds
   uint64_t events = 0;
   uint64_t suppressed_events = 0;  // events beyond a trigger's limit
   uint64_t untracked_alerts = 0;   // as AlertStates::untracked()

@@ -14,6 +14,9 @@ uint32_t groups_of_pane(uint32_t max_groups, uint32_t panes) {
 
 size_t sketch_bytes_of_pane(size_t bytes, uint32_t panes) { return std::min(bytes, 8 * bytes / panes); }
 
+// Maximum number of losses that are kept apart. Further ones widen the last one's range.
+constexpr size_t kMaxLosses = 64;
+
 }  // namespace
 
 Gather::Gather(const Program& program, const GroupHasher& hasher, const GatherOptions& options)
@@ -75,7 +78,7 @@ void Gather::count_burst(std::span<const Sample> samples, std::span<const TcpFac
     tidy_spare_sets();
   for (Open& open : open_) {
     if (open.pending > 0) count_groups(&open);
-    (open.window != nullptr ? open.window->packets : open.lost_packets) += packets;
+    (open.window != nullptr ? open.window->packets : open.uncounted_packets) += packets;
     if (open.window == nullptr) continue;
     open.window->latest_ns = clock_ns_;
     if (open.window->cell_exemplars().due(open.window->packets)) sample(&open, open.window->packets - packets);
@@ -215,6 +218,7 @@ void Gather::advance(int64_t time_ns) {
     boundary_ns_ = std::min(boundary_ns_, open_[channel].end_ns);
     if (renewed) open_[channel].last_with_spare_sets = rings_[channel]->closed();
   }
+  if (!losses_.empty()) forget_losses();
 }
 
 void Gather::open_next(Open* open, WindowRing* ring, int64_t time_ns) {
@@ -231,7 +235,7 @@ void Gather::open_next(Open* open, WindowRing* ring, int64_t time_ns) {
     open->window->end_ns = open->end_ns;
     open->window->blind = false;
     open->window->sets = sets_.get();
-    open->window->lost_packets = std::exchange(open->lost_packets, 0);
+    open->window->lost_packets = losses_in(start_ns, open->end_ns);
   }
   ring->set_passed(std::min(start_ns, open->blind_from_ns));
 }
@@ -266,6 +270,7 @@ void Gather::report_blind(Open* open, WindowRing* ring, int64_t until_ns) {
   open->window->end_ns = until_ns;
   open->window->blind = true;
   open->window->sets = sets_.get();
+  open->window->uncounted_packets = std::exchange(open->uncounted_packets, 0);
   open->window->lost_packets = std::exchange(open->lost_packets, 0);
   ring->close();
   open->blind_from_ns = kSighted;
@@ -276,8 +281,50 @@ bool Gather::has_room() const {
   return std::all_of(rings_.begin(), rings_.end(), [](const auto& ring) { return ring->has_next(); });
 }
 
-void Gather::lose(uint64_t packets) {
-  for (Open& open : open_) (open.window != nullptr ? open.window->lost_packets : open.lost_packets) += packets;
+void Gather::lose(const LostPackets& lost) {
+  for (Open& open : open_) {
+    // A channel without a window is blind until its next one begins, so its losses belong to the blind period.
+    if (open.window == nullptr && open.blind_from_ns != kSighted) open.lost_packets += lost.packets;
+    if (open.window == nullptr) continue;
+    if (lost.from_ns < open.end_ns && lost.until_ns >= open.window->start_ns) open.window->lost_packets += lost.packets;
+  }
+  if (lost.until_ns < boundary_ns_) return;
+  if (losses_.size() < kMaxLosses) {
+    losses_.push_back(lost);
+    return;
+  }
+  LostPackets& last = losses_.back();
+  last.packets += lost.packets;
+  last.from_ns = std::min(last.from_ns, lost.from_ns);
+  last.until_ns = std::max(last.until_ns, lost.until_ns);
+}
+
+int64_t Gather::next_loss_ns(int64_t time_ns) const {
+  if (boundary_ns_ == INT64_MIN) return time_ns;
+  int64_t next_ns = time_ns;
+  for (const LostPackets& lost : losses_) {
+    const int64_t from_ns = std::max(lost.from_ns, boundary_ns_);
+    if (from_ns <= lost.until_ns) next_ns = std::min(next_ns, from_ns);
+  }
+  return next_ns;
+}
+
+void Gather::take_over_losses(const Gather& earlier) {
+  for (const LostPackets& lost : earlier.losses_) lose(lost);
+}
+
+// Returns the number of expected losses that may belong to this window.
+uint64_t Gather::losses_in(int64_t start_ns, int64_t end_ns) const {
+  uint64_t packets = 0;
+  for (const LostPackets& lost : losses_) {
+    if (lost.from_ns < end_ns && lost.until_ns >= start_ns) packets += lost.packets;
+  }
+  return packets;
+}
+
+// Forgets the losses that belong to no later window.
+void Gather::forget_losses() {
+  std::erase_if(losses_, [this](const LostPackets& lost) { return lost.until_ns < boundary_ns_; });
 }
 
 }  // namespace tapline::trigger

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "parsers/api/parser.h"
 #include "parsers/packets/sample.h"
 #include "parsers/packets/tcp_facts.h"
 #include "parsers/trigger/match_sets.h"
@@ -58,8 +59,14 @@ class Gather {
   void advance(int64_t time_ns);
   // Returns true if there is room for the next windows.
   bool has_room() const;
-  // Counts these packets as lost in all open windows.
-  void lose(uint64_t packets);
+  // Counts the packets as lost in all windows that contain one of their possible times, including those that open
+  // later. REQUIRES: no such window has been closed, or the caller accepts that closed windows do not show the loss.
+  void lose(const LostPackets& lost);
+  // Returns the time of the earliest window before `time_ns` that is not open yet and may contain lost packets, or
+  // `time_ns` if there is none. Such a window has to be opened even if it has no packets.
+  int64_t next_loss_ns(int64_t time_ns) const;
+  // Counts the losses that `earlier` expects in later windows, when this object continues from it.
+  void take_over_losses(const Gather& earlier);
 
   // Returns the window in which the channel's packets are counted, or null if there is none.
   Window* open_window(uint32_t channel) const { return open_[channel].window; }
@@ -83,6 +90,7 @@ class Gather {
     Window* window = nullptr;  // null if no window is free
     int64_t end_ns = INT64_MIN;
     int64_t blind_from_ns = kSighted;   // start of the current period without a window
+    uint64_t uncounted_packets = 0;     // since then
     uint64_t lost_packets = 0;          // since then
     uint64_t last_with_spare_sets = 0;  // number of closed windows when the sets were renewed
     uint32_t pending = 0;
@@ -93,6 +101,8 @@ class Gather {
 
   void count_burst(std::span<const Sample> samples, std::span<const TcpFacts> tcp);
   void open_next(Open* open, WindowRing* ring, int64_t time_ns);
+  uint64_t losses_in(int64_t start_ns, int64_t end_ns) const;
+  void forget_losses();
   bool renew_sets();
   void tidy_spare_sets();
   void report_blind(Open* open, WindowRing* ring, int64_t until_ns);
@@ -118,6 +128,7 @@ class Gather {
   std::vector<std::unique_ptr<WindowRing>> rings_;
   std::vector<Open> open_;
   int64_t boundary_ns_ = INT64_MIN;
+  std::vector<LostPackets> losses_;  // those that may belong to windows that are not open yet
   std::span<const Sample> samples_;  // valid during count()
   std::span<const TcpFacts> tcp_;
   std::array<ClassKey, kBurst> keys_;

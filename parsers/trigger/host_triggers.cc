@@ -53,14 +53,24 @@ void HostTriggers::advance(uint32_t lane, int64_t time_ns) {
   }
 }
 
-// Advances the lane to this time. REQUIRES: all earlier samples of the lane have been counted.
+// Opens the windows that contain this time, and before them, those that contain only losses.
 void HostTriggers::pass(uint32_t lane, int64_t time_ns) {
+  const Lane& own = lanes_[lane];
+  for (int64_t loss_ns; (loss_ns = own.counting->gather(lane).next_loss_ns(time_ns)) < time_ns;) {
+    pass_window(lane, loss_ns);
+  }
+  pass_window(lane, time_ns);
+}
+
+// Advances the lane to this time. REQUIRES: all earlier samples of the lane have been counted.
+void HostTriggers::pass_window(uint32_t lane, int64_t time_ns) {
   Lane& own = lanes_[lane];
   if (RunningProgram* next = offered_to(lane); next != nullptr) {
     const int64_t boundary_ns = propose(lane, time_ns);
     if (boundary_ns <= time_ns) {
       own.counting->gather(lane).advance(boundary_ns);
       next->gather(lane).advance(boundary_ns);
+      next->gather(lane).take_over_losses(own.counting->gather(lane));
       own.counting = next;
       own.has_proposed = false;
       switched_.fetch_add(1, std::memory_order_release);

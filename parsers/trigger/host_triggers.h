@@ -56,7 +56,7 @@ class HostTriggers {
   // Returns true if there is room for the next windows. A caller that replays a capture can wait for room before it
   // passes the end of a window.
   bool has_room(uint32_t lane) const { return lanes_[lane].counting->gather(lane).has_room(); }
-  void lose(uint32_t lane, uint64_t packets) { lanes_[lane].counting->gather(lane).lose(packets); }
+  void lose(uint32_t lane, const LostPackets& lost) { lanes_[lane].counting->gather(lane).lose(lost); }
   // Returns the program in which the lane counts.
   const Program& program(uint32_t lane) const { return lanes_[lane].counting->program(); }
 
@@ -74,6 +74,7 @@ class HostTriggers {
   // Returns true if the lane's program has no triggers, and therefore no windows.
   bool counts_nothing(uint32_t lane) const { return lanes_[lane].counting->sweeps().empty(); }
   void pass(uint32_t lane, int64_t time_ns);
+  void pass_window(uint32_t lane, int64_t time_ns);
   RunningProgram* offered_to(uint32_t lane) const;
   int64_t propose(uint32_t lane, int64_t time_ns);
   uint32_t leave(uint32_t steps);

@@ -126,7 +126,7 @@ TEST(HostTriggersTest, ALaneWithoutAFreeWindowReportsItsLosses) {
   uint64_t packets = 0, lost = 0, partial = 0;
   for (const WindowReport& report : recorder.reports) {
     packets += report.packets;
-    lost += report.lost_packets;
+    lost += report.uncounted_packets;
     partial += report.partial;
   }
   EXPECT_EQ(packets + lost, sent);

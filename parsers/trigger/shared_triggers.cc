@@ -9,6 +9,8 @@ namespace {
 // Time for which a lane can be behind the others before they run out of windows to count in.
 constexpr int64_t kSlackNs = 16'000'000;
 constexpr int64_t kFewestWindows = 4;
+// Between two bursts, at most about 5 µs. All lanes together sweep what a single lane sweeps alone.
+constexpr uint32_t kStepsBetweenBursts = 192;
 
 GatherOptions options_for(const Program& program) {
   int64_t windows = kFewestWindows;
@@ -75,20 +77,47 @@ void SharedTriggers::process(uint32_t lane, std::span<const Sample> samples, std
   engine_->process(samples, tcp);
 }
 
-void SharedTriggers::advance(uint32_t lane, int64_t time_ns, EventSink* sink) {
+void SharedTriggers::lose(uint32_t lane, const LostPackets& lost) {
+  if (engine_ != nullptr) return engine_->lose(lost);
+  host_->lose(lane, lost);
+}
+
+void SharedTriggers::close(uint32_t lane, int64_t time_ns, EventSink* sink) {
   if (engine_ != nullptr) {
     sink_ = sink;
-    return engine_->advance(time_ns);
+    return engine_->close(time_ns);
   }
   host_->advance(lane, time_ns);
-  passed_.store(true);
-  while (passed_.load() && !sweeper_.exchange(true)) {
+  unswept_ = true;
+}
+
+void SharedTriggers::continue_sweep(uint32_t lane, EventSink* sink) {
+  if (engine_ != nullptr) {
     sink_ = sink;
-    passed_.store(false);
-    while (host_->sweep(UINT32_MAX)) {
-    }
-    sweeper_.store(false);
+    return engine_->sweep_between_bursts();
   }
+  // Without room, the lane would soon count nothing.
+  sweep(host_->has_room(lane) ? kStepsBetweenBursts : UINT32_MAX, sink);
+}
+
+void SharedTriggers::advance(uint32_t lane, int64_t time_ns, EventSink* sink) {
+  close(lane, time_ns, sink);
+  if (engine_ != nullptr) return engine_->advance(time_ns);
+  while (sweep(UINT32_MAX, sink)) {
+  }
+}
+
+// Sweeps the windows that all lanes have passed. Returns false if there was nothing to do, or another lane sweeps.
+bool SharedTriggers::sweep(uint32_t steps, EventSink* sink) {
+  // Both flags are sequentially consistent: either this lane sees a window that another one has just passed, or that
+  // lane sees that nobody sweeps.
+  if (!unswept_ || sweeper_.exchange(true)) return false;
+  sink_ = sink;
+  // An exchange, so that the windows of lanes that have set it are visible.
+  unswept_.exchange(false);
+  if (host_->sweep(steps)) unswept_ = true;
+  sweeper_ = false;
+  return true;
 }
 
 void SharedTriggers::end(int64_t time_ns) {

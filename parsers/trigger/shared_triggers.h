@@ -14,14 +14,13 @@
 namespace tapline::trigger {
 
 // The triggers of one query, which can be replaced while lanes count its packets. A single lane has a TriggerEngine. If
-// there are several lanes, a window's values are the sums over all lanes. The lane that passes a window last sweeps it,
-// so no lane waits and no further thread is needed:
+// there are several lanes, a window's values are the sums over all lanes. Lanes sweep between their bursts, each time a
+// small part, so no lane waits and no further thread is needed:
 //
-//   lane 0   process() ── advance(20 ms) ─ lane 1 has not passed ──────────────────────▶
-//   lane 1   process() ────────────────────── advance(20 ms) ─ sweeps, reports events ─▶
+//   lane 0   process() ── close(20 ms) ── process() ─ continue_sweep(), reports events ────▶
+//   lane 1   process() ───── close(20 ms) ─ continue_sweep(), reports events ─ process() ──▶
 //
-// A lane that finds another one sweeping leaves its windows to that lane, which looks for further windows before it
-// returns.
+// One lane sweeps at a time; others go on with their packets.
 //
 // A program that needs TcpFacts, and follows one that doesn't, waits until all lanes supply them.
 //
@@ -65,8 +64,16 @@ class SharedTriggers final : private EventSink {
   // Counts a lane's samples. With a single lane, conditions that become true before their window ends are reported to
   // `sink`.
   void process(uint32_t lane, std::span<const Sample> samples, std::span<const TcpFacts> tcp, EventSink* sink);
-  // Passes the windows that end by this time, with or without packets. Windows that all lanes have passed are reported
-  // to `sink`, or to the sink of another lane that is sweeping at the moment.
+  // Counts lost packets, as TriggerEngine::lose() does.
+  void lose(uint32_t lane, const LostPackets& lost);
+  // Closes the windows that end by this time, with or without packets.
+  void close(uint32_t lane, int64_t time_ns, EventSink* sink);
+  // Returns true if closed windows may have to be swept.
+  bool has_work() const { return engine_ != nullptr ? engine_->has_work() : unswept_.load(std::memory_order_relaxed); }
+  // Sweeps a small part of the windows that all lanes have passed, unless another lane sweeps at the moment. Windows
+  // are reported to the sink of the lane that sweeps them.
+  void continue_sweep(uint32_t lane, EventSink* sink);
+  // Closes and sweeps the windows that end by this time, and returns when no work is left, or when another lane sweeps.
   void advance(uint32_t lane, int64_t time_ns, EventSink* sink);
   // Returns the program whose events and windows are being reported, which may be an earlier one than the lanes count
   // in. REQUIRES: it is called by a sink that is receiving a report.
@@ -77,6 +84,7 @@ class SharedTriggers final : private EventSink {
   int64_t ended_ns() const { return ended_ns_.load(std::memory_order_relaxed); }
 
  private:
+  bool sweep(uint32_t steps, EventSink* sink);
   void on_event(const Event& event) override { sink_->on_event(event); }
   void on_window(const WindowReport& report) override { sink_->on_window(report); }
   void on_program(const Program& program, int64_t since_ns) override;
@@ -90,7 +98,7 @@ class SharedTriggers final : private EventSink {
   EventSink* sink_ = nullptr;               // the sweeping lane's output
   std::atomic<uint32_t> joined_{0};
   std::atomic<bool> sweeper_{false};  // true while a lane sweeps
-  std::atomic<bool> passed_{false};   // a lane has passed a window since the last sweep began
+  std::atomic<bool> unswept_{false};  // a lane has passed a window, or steps were used up, since the last sweep began
   std::atomic<int64_t> ended_ns_{INT64_MAX};
   std::atomic<int64_t> tcp_;         // the window for which lanes supply TcpFacts
   std::atomic<uint32_t> supplying_;  // number of lanes that supply them

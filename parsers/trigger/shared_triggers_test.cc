@@ -65,7 +65,7 @@ TEST(SharedTriggers, TheLastLaneReportsTheSumOfAll) {
 }
 
 // The lanes run on separate threads, at most a few windows apart. No packet or window is missed or counted twice.
-TEST(SharedTriggers, EachWindowIsReportedOnceByLanesThatRunAtOnce) {
+void expect_each_window_once(bool sweeps_in_parts) {
   constexpr int64_t kWindows = 2'000;
   constexpr int kPacketsPerWindow = 10;
   SharedTriggers shared(program_of({packets_above(0)}), kLanes);
@@ -87,9 +87,15 @@ TEST(SharedTriggers, EachWindowIsReportedOnceByLanesThatRunAtOnce) {
           const Sample sample = sample_at(window * kMs + i);
           shared.process(lane, {&sample, 1}, {}, &sinks[lane]);
         }
-        shared.advance(lane, (window + 1) * kMs, &sinks[lane]);
+        if (sweeps_in_parts) {
+          shared.close(lane, (window + 1) * kMs, &sinks[lane]);
+          shared.continue_sweep(lane, &sinks[lane]);
+        } else {
+          shared.advance(lane, (window + 1) * kMs, &sinks[lane]);
+        }
         passed[lane] = window + 1;
       }
+      shared.advance(lane, kWindows * kMs, &sinks[lane]);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -98,10 +104,33 @@ TEST(SharedTriggers, EachWindowIsReportedOnceByLanesThatRunAtOnce) {
     for (const Event& event : sink.events) {
       EXPECT_TRUE(values.emplace(event.window_start_ns, event.value.low).second) << "reported twice";
     }
-    for (const WindowReport& report : sink.reports) EXPECT_EQ(report.lost_packets, 0u);
+    for (const WindowReport& report : sink.reports) EXPECT_EQ(report.uncounted_packets, 0u);
   }
   EXPECT_EQ(values.size(), static_cast<size_t>(kWindows));
   for (const auto& [start_ns, value] : values) EXPECT_EQ(value, kLanes * kPacketsPerWindow) << start_ns;
+}
+
+TEST(SharedTriggers, EachWindowIsReportedOnceByLanesThatRunAtOnce) { expect_each_window_once(false); }
+TEST(SharedTriggers, EachWindowIsReportedOnceByLanesThatSweepBetweenBursts) { expect_each_window_once(true); }
+
+// A loss in one lane makes the sum of all lanes uncertain.
+TEST(SharedTriggers, ALossInAnyLaneCounts) {
+  Trigger few = packets_above(0);
+  few.when = below(value_of(Measure::kPackets), number(10));
+  SharedTriggers shared(program_of({few}), 2);
+  const uint32_t lanes[] = {shared.join(), shared.join()};
+  Recorder sink;
+  for (int64_t window = 0; window < 3; ++window) {
+    const Sample sample = sample_at(window * kMs);
+    for (uint32_t lane : lanes) shared.process(lane, {&sample, 1}, {}, &sink);
+    if (window == 1) shared.lose(lanes[1], {5, window * kMs, window * kMs});
+    for (uint32_t lane : lanes) shared.advance(lane, (window + 1) * kMs, &sink);
+  }
+  ASSERT_EQ(sink.events.size(), 3u);
+  for (int window = 0; window < 3; ++window) {
+    EXPECT_EQ(sink.events[window].verdict, window == 1 ? Verdict::kPossible : Verdict::kTrue);
+    EXPECT_EQ(sink.events[window].lost_packets, window == 1 ? 5u : 0u);
+  }
 }
 
 // Another thread replaces the program repeatedly. The trigger that all programs contain is true in each window. Each

@@ -150,7 +150,7 @@ void Sweep::start(int64_t latest_pane_ns) {
              .end_ns = end_ns(),
              .events = report_.events,
              .suppressed_events = report_.suppressed_events};
-  lost_packets_ = 0;
+  missing_packets_ = 0;
   parts_.clear();
   for (size_t lane = 0; lane < lanes_.size(); ++lane) start_lane(lane);
   part_ = place_ = 0;
@@ -159,8 +159,7 @@ void Sweep::start(int64_t latest_pane_ns) {
   phase_ = Phase::kLinks;
 }
 
-// Collects the lane's panes of the window. The losses of a blind window, which may be longer than a pane, are
-// attributed to the last pane that it overlaps.
+// Collects the lane's panes of the window. The packets of a blind window belong to the last pane that it overlaps.
 void Sweep::start_lane(size_t lane) {
   report_.partial = report_.partial || lanes_[lane]->started_ns() > start_ns_;
   for (size_t pane = 0;; ++pane) {
@@ -168,9 +167,10 @@ void Sweep::start_lane(size_t lane) {
     if (window == nullptr || window->start_ns >= end_ns()) return;
     parts_.push_back({lane, pane, window, window->sets});
     report_.partial = report_.partial || window->blind;
-    const uint64_t lost = window->end_ns <= end_ns() ? window->lost_packets : 0;
-    lost_packets_ += lost;
-    if (window->end_ns > latest_pane_ns()) report_.lost_packets += lost;
+    const uint64_t uncounted = window->end_ns <= end_ns() ? window->uncounted_packets : 0;
+    missing_packets_ += window->lost_packets + uncounted;
+    if (window->end_ns > latest_pane_ns()) report_.uncounted_packets += uncounted;
+    if (window->end_ns > latest_pane_ns()) report_.lost_packets += window->lost_packets;
     if (!is_latest(parts_.back())) continue;
     report_.packets += window->packets;
     if (channel_.grouped) report_.groups += window->groups()->size();
@@ -441,7 +441,7 @@ bool Sweep::is_alert(uint32_t bit, const Counts& counts, Event* event) {
   if (&condition != &trigger.condition) trigger.condition.test(counts, &event->value);
   if (event->verdict == Verdict::kFalse || (report_.partial && !condition.rises())) return false;
   if (!channel_.early.empty() && alerts_.has_met(key, end_ns())) return false;  // it was reported before
-  if (lost_packets_ > 0 && !condition.rises()) event->verdict = Verdict::kPossible;
+  if (missing_packets_ > 0 && !condition.rises()) event->verdict = Verdict::kPossible;
   return !trigger.has_state() || alerts_.meet(key, trigger, last_end_ns(), end_ns());
 }
 
@@ -464,7 +464,7 @@ void Sweep::report(uint32_t bit, Event* event) {
   event->window_end_ns = end_ns();
   event->ready_ns = is_looking() ? std::max(looked_ns_, parts_[0].window->latest_ns) : end_ns();
   event->partial = report_.partial;
-  event->lost_packets = lost_packets_;
+  event->lost_packets = missing_packets_;
   name_exemplars(bit, event);
   sink_->on_event(*event);
 }

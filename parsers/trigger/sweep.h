@@ -202,8 +202,8 @@ class Sweep {
   Phase phase_ = Phase::kWait;
   int64_t swept_until_ns_ = WindowRing::kNever;
   int64_t start_ns_ = 0;
-  uint64_t lost_packets_ = 0;  // in the window
-  Window* open_ = nullptr;     // the open window to test, or null
+  uint64_t missing_packets_ = 0;  // packets of the window that were lost or not counted
+  Window* open_ = nullptr;        // the open window to test, or null
   int64_t look_ns_ = 0;
   int64_t looked_ns_ = 0;  // start of the current look
   int64_t next_look_ns_ = INT64_MIN;

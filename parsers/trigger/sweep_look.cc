@@ -29,7 +29,7 @@ bool Sweep::begin_look() {
   if (look_until_ == 0) return false;
   start_ns_ = window->start_ns;
   report_.partial = lanes_[0]->started_ns() > start_ns_;
-  lost_packets_ = window->lost_packets;
+  missing_packets_ = window->lost_packets;
   looked_ns_ = look_ns_;
   parts_.assign({{0, 0, window, window->sets}});
   part_ = place_ = 0;

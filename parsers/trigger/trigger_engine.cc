@@ -55,15 +55,26 @@ void TriggerEngine::process(std::span<const Sample> samples, std::span<const Tcp
   }
 }
 
-void TriggerEngine::advance(int64_t time_ns) {
+void TriggerEngine::close(int64_t time_ns) {
   // A program without triggers has no windows.
   if (time_ns >= current_->gather().boundary_ns() || current_->sweeps().empty()) pass(time_ns);
   if (time_ns >= next_look_ns_) look(time_ns);
+}
+
+void TriggerEngine::advance(int64_t time_ns) {
+  close(time_ns);
   while (sweep(UINT32_MAX)) {
   }
 }
 
+// Opens the windows that contain this time, and before them, those that contain only losses.
 void TriggerEngine::pass(int64_t time_ns) {
+  for (int64_t loss_ns; (loss_ns = current_->gather().next_loss_ns(time_ns)) < time_ns;) pass_window(loss_ns);
+  pass_window(time_ns);
+}
+
+void TriggerEngine::pass_window(int64_t time_ns) {
+  has_work_ = true;
   swap_at(time_ns);
   finish_ended(time_ns);
   current_->gather().advance(time_ns);
@@ -103,6 +114,7 @@ void TriggerEngine::swap_at(int64_t time_ns) {
   leaving_ = std::move(current_);
   current_ = std::move(next_);
   current_->gather().advance(swapped_ns_);
+  current_->gather().take_over_losses(leaving_->gather());
 }
 
 // Sweeps the program that was replaced. Returns the number of unused steps, which is above 0 once that program is done.
@@ -122,12 +134,14 @@ uint32_t TriggerEngine::leave(uint32_t steps) {
 void TriggerEngine::look(int64_t time_ns) {
   next_look_ns_ = time_ns - time_ns % kLookNs + kLookNs;
   current_->look(time_ns);
+  has_work_ = true;
 }
 
 bool TriggerEngine::sweep(uint32_t steps) {
   if (leaving_ != nullptr) steps = leave(steps);
   if (leaving_ == nullptr) steps = current_->sweep(steps);
-  return steps == 0;
+  has_work_ = steps == 0;
+  return has_work_;
 }
 
 void TriggerEngine::add(const RunningProgram& program, TriggerStats* stats) {

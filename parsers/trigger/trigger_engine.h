@@ -71,17 +71,19 @@ class TriggerEngine {
   // Counts the samples, in order, and does a bounded part of the sweep. `tcp` has the facts of each sample, or is empty
   // if the program doesn't need them.
   void process(std::span<const Sample> samples, std::span<const TcpFacts> tcp);
-  // Advances packet time without packets. Closes and sweeps the windows that end by this time.
+  // Advances packet time without packets. Closes the windows that end by this time, without sweeping them.
+  void close(int64_t time_ns);
+  // Also sweeps them, and returns when no work is left.
   void advance(int64_t time_ns);
-  // Sweeps for up to this many steps, in an idle lane. Returns false if no work is left.
+  // Returns true if there may be something to sweep.
+  bool has_work() const { return has_work_; }
+  // Sweeps for up to this many steps, between bursts. Returns false if no work is left.
   bool sweep(uint32_t steps);
-  // Counts packets that were lost before they reached the engine, in the open windows.
-  void lose(uint64_t packets) { current_->gather().lose(packets); }
-  // Counts lost packets in the windows that contain `time_ns`, for a lane that knows when they were lost.
-  void lose(uint64_t packets, int64_t time_ns) {
-    if (time_ns >= current_->gather().boundary_ns()) pass(time_ns);
-    current_->gather().lose(packets);
-  }
+  // Does the bounded part of the sweep that follows a burst.
+  void sweep_between_bursts() { sweep(steps_at(current_->gather().clock_ns())); }
+  // Counts packets that were lost before they reached the engine, in all windows that contain one of their possible
+  // times. Report a loss before the samples or times that close such a window.
+  void lose(const LostPackets& lost) { current_->gather().lose(lost); }
 
   // Returns the program in which packets are counted.
   const Program& program() const { return current_->program(); }
@@ -89,6 +91,7 @@ class TriggerEngine {
 
  private:
   void pass(int64_t time_ns);
+  void pass_window(int64_t time_ns);
   void finish_ended(int64_t time_ns);
   void swap_at(int64_t time_ns);
   uint32_t leave(uint32_t steps);
@@ -104,6 +107,7 @@ class TriggerEngine {
   std::unique_ptr<RunningProgram> leaving_;  // the replaced program, whose last windows are being swept
   int64_t swapped_ns_ = 0;                   // the boundary from which current_ counts
   uint32_t steps_per_burst_;
+  bool has_work_ = false;  // windows have passed since a sweep found no work
   int64_t hurry_ns_ = INT64_MAX;  // the time when half of the shortest window has passed
   int64_t next_look_ns_ = INT64_MIN;
   TriggerStats past_;  // sums over earlier programs

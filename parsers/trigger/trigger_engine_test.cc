@@ -9,6 +9,7 @@
 #include "parsers/packets/tcp_flows.h"
 #include "parsers/testing/capture_file.h"
 #include "parsers/testing/frames.h"
+#include "parsers/trigger/testing/engine_run.h"
 #include "parsers/trigger/testing/model.h"
 
 namespace tapline::trigger::testing {
@@ -16,48 +17,10 @@ namespace {
 
 using tapline::testing::address;
 
-constexpr int64_t kMs = 1'000'000;
-constexpr int64_t kStart = 1'700'000'000'000'000'000;
-
-Trigger trigger_of(uint64_t id, Expression when, GroupBy group = {}) {
-  Trigger trigger;
-  trigger.id = id;
-  trigger.when = std::move(when);
-  trigger.group = group;
-  return trigger;
-}
-
 // Returns the condition that the measure is above zero, in a form that is tested only at the window's end, so that its
 // value covers the whole window.
 Expression at_end(Measure measure) {
   return apply(Op::kAnd, above(value_of(measure), number(0)), above(value_of(Measure::kPackets), number(0)));
-}
-
-// An engine and its reports.
-struct EngineRun {
-  explicit EngineRun(std::vector<Trigger> triggers, TriggerOptions options = {}) {
-    std::string error;
-    auto program = Program::make(std::move(triggers), &error);
-    EXPECT_NE(program, nullptr) << error;
-    engine = std::make_unique<TriggerEngine>(program, options, &recorder);
-  }
-  void send(const Sample& sample) { engine->process({&sample, 1}, {}); }
-
-  Recorder recorder;
-  std::unique_ptr<TriggerEngine> engine;
-};
-
-Sample packet(int64_t time_ns, uint32_t bytes = 100, const std::string& source = "10.0.0.1") {
-  Sample sample;
-  sample.time_ns = time_ns;
-  sample.src_ip = address(source);
-  sample.dst_ip = address("10.0.0.2");
-  sample.src_port = 40000;
-  sample.dst_port = 80;
-  sample.protocol = protocol::kTcp;
-  sample.ip_version = 4;
-  sample.bytes = bytes;
-  return sample;
 }
 
 // The traffic is a kilobyte every 10 ms and one burst of 60 kB. Only the burst's window is reported.
@@ -153,7 +116,7 @@ TEST(TriggerEngineTest, SilenceIsUncertainIfPacketsWereNotAttributed) {
   run.send(packet(kStart + 10 * kMs, 100, "10.0.0.2"));
   run.send(packet(kStart + 10 * kMs, 100, "10.0.0.3"));
   run.send(packet(kStart + 20 * kMs, 100, "10.0.0.2"));
-  run.engine->lose(1);
+  run.engine->lose({1, kStart + 20 * kMs, kStart + 20 * kMs});
   run.engine->advance(kStart + 30 * kMs);
   std::vector<Event> silent_events;
   for (const Event& event : run.recorder.events) {
@@ -237,34 +200,6 @@ TEST(TriggerEngineTest, PanesAreReleased) {
   run.engine->advance(kStart + 4 * kPanes * kMs);
   // A window that ends with the 100th pane or a later one has that pane's source twice.
   EXPECT_EQ(run.recorder.events.size(), static_cast<size_t>(kPanes - 99));
-}
-
-TEST(TriggerEngineTest, LossesMakeAbsenceUncertain) {
-  EngineRun run({trigger_of(1, below(value_of(Measure::kPackets), number(2))),
-                 trigger_of(2, above(value_of(Measure::kPackets), number(0)))});
-  run.engine->advance(kStart);
-  run.engine->lose(7);
-  run.send(packet(kStart));
-  run.engine->advance(kStart + 10 * kMs);
-  ASSERT_EQ(run.recorder.events.size(), 2u);
-  for (const Event& event : run.recorder.events) {
-    EXPECT_EQ(event.lost_packets, 7u);
-    EXPECT_EQ(event.verdict, event.trigger == 1 ? Verdict::kPossible : Verdict::kTrue);
-  }
-  EXPECT_EQ(run.recorder.reports[0].lost_packets, 7u);
-}
-
-TEST(TriggerEngineTest, LossesWithATimeBelongToTheirWindows) {
-  EngineRun run({trigger_of(1, above(value_of(Measure::kPackets), number(0)))});
-  run.send(packet(kStart + kMs));
-  run.engine->lose(5, kStart + 2 * kMs);
-  run.engine->lose(6, kStart + 12 * kMs);
-  run.send(packet(kStart + 13 * kMs));
-  run.engine->advance(kStart + 20 * kMs);
-  ASSERT_EQ(run.recorder.reports.size(), 2u);
-  EXPECT_EQ(run.recorder.reports[0].lost_packets, 5u);
-  EXPECT_EQ(run.recorder.reports[1].lost_packets, 6u);
-  EXPECT_EQ(run.recorder.reports[1].packets, 1u);
 }
 
 TEST(TriggerEngineTest, ANoisyTriggerHidesNoOther) {

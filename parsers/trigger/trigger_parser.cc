@@ -67,12 +67,20 @@ class QueryTriggers final : public trigger::EventSink {
     for (size_t i = 0; i < samples.size(); ++i) add(samples[i], tcp.empty() ? TcpFacts{} : tcp[i], out);
   }
 
-  // Reports the windows that end by this time.
-  void advance(int64_t time_ns, Emitter& out) {
+  // Closes the windows that end by this time. continue_sweep() reports them.
+  void close(int64_t time_ns, Emitter& out) {
     flush(out);
-    pass(time_ns);
+    shared_->close(lane_, time_ns, this);
     passed_ns_ = time_ns;
   }
+
+  bool has_work() const { return shared_->has_work(); }
+  void continue_sweep(Emitter& out) {
+    out_ = &out;
+    shared_->continue_sweep(lane_, this);
+  }
+
+  void lose(const LostPackets& lost) { shared_->lose(lane_, lost); }
 
   // Ends counting. Also reports the windows that would end next, as partial.
   void end(Emitter& out) {
@@ -85,7 +93,7 @@ class QueryTriggers final : public trigger::EventSink {
     for (const trigger::Channel& channel : program().channels()) {
       until_ns = std::max(until_ns, (ended_ns / channel.every_ns + 1) * channel.every_ns);
     }
-    pass(until_ns);
+    shared_->advance(lane_, until_ns, this);
   }
 
   // Returns the next end of a window that has packets, or may have packets of another lane.
@@ -100,12 +108,11 @@ class QueryTriggers final : public trigger::EventSink {
     return due_ns;
   }
 
-  // Counts the losses that a window reports. With several lanes, packets are lost only if one lane is too far behind
-  // the others.
+  // Counts what a window lacks. With several lanes, packets are not counted if one lane is too far behind the others.
   void on_window(const trigger::WindowReport& report) override {
     out_->lose(LossReason::kParserMemoryFull,
                report.suppressed_events + report.untracked_alerts + report.untracked_groups + report.missed_values +
-                   (shared_->has_one_lane() ? 0 : report.lost_packets),
+                   report.uncounted_packets,
                query_);
   }
 
@@ -131,7 +138,7 @@ class QueryTriggers final : public trigger::EventSink {
                  is_known ? Value::f64(event.value.low) : Value::absent(FieldType::kF64), bound(event.value.low),
                  may_grow ? Value::absent(FieldType::kF64) : bound(event.value.high), Value::i64(event.window_start_ns),
                  Value::i64(event.window_end_ns), Value::boolean(event.verdict == trigger::Verdict::kTrue),
-                 Value::boolean(event.partial || event.window_end_ns > ended_ns),
+                 Value::boolean(event.partial || event.window_end_ns > ended_ns), Value::u64(event.lost_packets),
                  Value::i64(std::min(event.ready_ns, ended_ns)),
                  exemplars.empty() ? Value::absent(FieldType::kString) : Value::string(exemplars),
                  Value::absent(FieldType::kString)});
@@ -152,8 +159,6 @@ class QueryTriggers final : public trigger::EventSink {
     if (tcp_window_ns_ == SharedTriggers::kNoTcp) tcp = {};
     shared_->process(lane_, samples, tcp, this);
   }
-
-  void pass(int64_t time_ns) { shared_->advance(lane_, time_ns, this); }
 
   uint64_t query_;
   std::shared_ptr<SharedTriggers> shared_;
@@ -177,7 +182,8 @@ class TriggerParser final : public Parser {
             .datagrams = true,
             .interval_ns = Program::kMinWindowNs,
             .every_packet = false,
-            .absorbs = true};
+            .absorbs = true,
+            .losses = true};
   }
 
   void set_triggers(uint32_t query, std::shared_ptr<const Program> program,
@@ -210,11 +216,26 @@ class TriggerParser final : public Parser {
     count(out);
   }
 
+  void on_loss(const LostPackets& lost) override {
+    for (const uint32_t query : SetBits(queries_)) of_query_[query]->lose(lost);
+  }
+
+  bool has_work() const override {
+    for (const uint32_t query : SetBits(queries_)) {
+      if (of_query_[query]->has_work()) return true;
+    }
+    return false;
+  }
+
+  void continue_work(Emitter& out) override {
+    for (const uint32_t query : SetBits(queries_)) of_query_[query]->continue_sweep(out);
+  }
+
   // Windows consist of whole intervals, so all windows that end by this time are complete.
   void on_interval(int64_t end_ns, Emitter& out) override {
     for (const uint32_t query : SetBits(queries_)) {
       if (of_query_[query]->accept_tcp_window()) supply_tcp(query, of_query_[query]->tcp_window_ns());
-      of_query_[query]->advance(end_ns, out);
+      of_query_[query]->close(end_ns, out);
     }
   }
 
@@ -312,8 +333,11 @@ const Schema& TriggerParser::schema() const {
            {"window_start_ns", FieldType::kI64, "ns", "Beginning of the window, in nanoseconds since the epoch"},
            {"window_end_ns", FieldType::kI64, "ns", "End of the window: the first nanosecond after it"},
            {"certain", FieldType::kBool, "",
-            "False: the condition is true for only some of the values between the bounds"},
+            "False: the condition is true for only some of the values between the bounds, or would be false if lost "
+            "packets had been counted"},
            {"incomplete", FieldType::kBool, "", "True if the window was not monitored from beginning to end"},
+           optional({"lost_packets", FieldType::kU64, "",
+                     "The maximum number of packets that were lost within the window; absent for triggers on tuples"}),
            {"ready_ns", FieldType::kI64, "ns",
             "Packet time at which the condition became certain: the window's end, or earlier if the value can only "
             "rise"},
@@ -325,8 +349,8 @@ const Schema& TriggerParser::schema() const {
       .value_field = "value",
       .events = true,
       .example = {"0", "group", "src_ip=10.1.0.12", "1001.000000", "1001.000000", "-", "1795204791000000000",
-                  "1795204792000000000", "true", "false", "1795204791737512000", "10.1.0.12:41134-10.1.0.80:80/tcp",
-                  "-"},
+                  "1795204792000000000", "true", "false", "0", "1795204791737512000",
+                  "10.1.0.12:41134-10.1.0.80:80/tcp", "-"},
   };
   return schema;
 }

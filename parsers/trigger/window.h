@@ -40,10 +40,11 @@ class Window {
   const MatchSets* sets = nullptr;  // the match sets that own the cells
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  bool blind = false;         // true if nothing was counted because no window was free; may span several windows
-  uint64_t packets = 0;       // counted packets
-  uint64_t lost_packets = 0;  // packets known to be missing from the counts
-  int64_t latest_ns = 0;      // time of its latest packet
+  bool blind = false;              // true if nothing was counted because no window was free; may span several windows
+  uint64_t packets = 0;            // counted packets
+  uint64_t uncounted_packets = 0;  // packets of a blind window
+  uint64_t lost_packets = 0;       // the maximum number of packets lost within it, before they reached the lane
+  int64_t latest_ns = 0;           // time of its latest packet
   // Groups with counts that reach a limit of the channel and have not been looked at since.
   std::vector<uint32_t> reached;
 
@@ -111,7 +112,7 @@ class Window {
       *work -= before - groups_->size();
     }
     if (touched_count_ > 0 || (groups_ && groups_->size() > 0)) return false;
-    packets = lost_packets = 0;
+    packets = uncounted_packets = lost_packets = 0;
     reached.clear();
     cell_exemplars_.clear();
     if (sketches_) sketches_->clear();

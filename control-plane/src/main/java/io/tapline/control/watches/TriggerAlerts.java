@@ -32,7 +32,6 @@ final class TriggerAlerts {
 
   private NodeAlert alert(JsonNode event) {
     JsonNode fields = event.path("fields");
-    JsonNode value = fields.path("value").isNumber() ? fields.path("value") : fields.path("low");
     NodeAlert.Builder alert =
         NodeAlert.newBuilder()
             .setTrigger(name)
@@ -40,10 +39,14 @@ final class TriggerAlerts {
             .setWindowBeginNs(fields.path("window_start_ns").asLong())
             .setWindowEndNs(fields.path("window_end_ns").asLong())
             .setFoundNs(event.path("made_ns").asLong())
-            .setReadyNs(fields.path("ready_ns").asLong());
-    if (value.isNumber()) {
-      alert.addValues(number(value.asDouble()));
+            .setReadyNs(fields.path("ready_ns").asLong())
+            .setScope(fields.path("scope").asText())
+            .setUncertain(!fields.path("certain").asBoolean())
+            .setIncomplete(fields.path("incomplete").asBoolean());
+    if (fields.path("lost_packets").isNumber()) {
+      alert.setLostPackets(fields.path("lost_packets").asLong());
     }
+    addValue(fields, alert);
     if (fields.path("group").isTextual()) {
       addGroup(fields.path("group").asText(), alert);
     }
@@ -51,6 +54,18 @@ final class TriggerAlerts {
       alert.addAllExemplars(List.of(fields.path("exemplars").asText().split(" ")));
     }
     return alert.build();
+  }
+
+  private static void addValue(JsonNode fields, NodeAlert.Builder alert) {
+    if (fields.path("value").isNumber()) {
+      alert.addValues(number(fields.path("value").asDouble()));
+    }
+    if (fields.path("low").isNumber()) {
+      alert.setLow(fields.path("low").asDouble());
+    }
+    if (fields.path("high").isNumber()) {
+      alert.setHigh(fields.path("high").asDouble());
+    }
   }
 
   private static NodeNumber number(double value) {

@@ -57,7 +57,8 @@ class TriggerAlertsTest {
   void anEventIsAnAlert() throws Exception {
     String fields =
         "'trigger': 0, 'scope': 'group', 'group': 'dst_port=80', 'value': 6000.0, 'low': 6000.0,"
-            + " 'high': 6000.0, 'window_start_ns': 10, 'window_end_ns': 20, 'ready_ns': 15,"
+            + " 'high': 6000.0, 'certain': true, 'incomplete': false, 'lost_packets': 0,"
+            + " 'window_start_ns': 10, 'window_end_ns': 20, 'ready_ns': 15,"
             + " 'exemplars': '10.1.2.3:5-10.1.2.4:80/tcp 10.1.2.5:6-10.1.2.4:80/tcp'";
     NodeAlert alert = alerts(watch("", "dst_port"), fields).get(0);
     assertThat(alerts(watch("", "dst_port"), fields)).hasSize(1);
@@ -69,15 +70,29 @@ class TriggerAlertsTest {
     assertThat(alert.getWindowEndNs()).isEqualTo(20);
     assertThat(alert.getFoundNs()).isEqualTo(99);
     assertThat(alert.getReadyNs()).isEqualTo(15);
+    assertThat(alert.getScope()).isEqualTo("group");
+    assertThat(alert.getUncertain()).isFalse();
+    assertThat(alert.getIncomplete()).isFalse();
+    assertThat(alert.hasLostPackets()).isTrue();
+    assertThat(alert.getLow()).isEqualTo(6000);
+    assertThat(alert.getHigh()).isEqualTo(6000);
     assertThat(alert.getExemplarsList())
         .containsExactly("10.1.2.3:5-10.1.2.4:80/tcp", "10.1.2.5:6-10.1.2.4:80/tcp");
   }
 
   @Test
-  void boundsAreAValueAndSomeGroupsHaveNone() throws Exception {
-    String rest = "'scope': 'rest', 'group': null, 'value': null, 'low': 0.5, 'high': null";
+  void anUncertainEventIsAnUncertainAlert() throws Exception {
+    String rest =
+        "'scope': 'rest', 'group': null, 'value': null, 'low': 0.5, 'high': null,"
+            + " 'certain': false, 'incomplete': true, 'lost_packets': 7";
     NodeAlert alert = alerts(watch("", "dst_port"), rest).get(0);
-    assertThat(alert.getValues(0).getReal()).isEqualTo(0.5);
+    assertThat(alert.getScope()).isEqualTo("rest");
+    assertThat(alert.getUncertain()).isTrue();
+    assertThat(alert.getIncomplete()).isTrue();
+    assertThat(alert.getLostPackets()).isEqualTo(7);
+    assertThat(alert.getValuesList()).isEmpty();
+    assertThat(alert.getLow()).isEqualTo(0.5);
+    assertThat(alert.hasHigh()).isFalse();
     assertThat(alert.getGroupList()).isEmpty();
     assertThat(alert.getExemplarsList()).isEmpty();
   }

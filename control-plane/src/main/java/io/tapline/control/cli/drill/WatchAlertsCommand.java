@@ -111,18 +111,35 @@ final class WatchAlertsCommand implements Callable<Integer> {
         .properties()
         .forEach(field -> key.add(field.getKey() + "=" + field.getValue().asText()));
     String exemplar = alert.path("exemplars").path(0).asText();
-    return "%s  %-8s  %s on %s  %svalue %s  %salert %s%s"
+    return "%s  %-8s  %s on %s  %s%s  %salert %s%s"
         .formatted(
             time(alert.path("window_start_ns").asLong()),
             alert.path("severity").asText(),
             alert.path("watch").asText(),
             alert.path("node").asText(),
             key.isEmpty() ? "" : String.join(" ", key) + "  ",
-            alert.path("value").asText(),
+            value(alert),
             exemplar.isEmpty() ? "" : "e.g. " + exemplar + "  ",
             alert.path("id").asText(),
-            (alert.path("late").asBoolean() ? "  (late)" : "")
+            (alert.path("certain").asBoolean(true) ? "" : "  (uncertain)")
+                + (alert.path("incomplete").asBoolean() ? "  (window incomplete)" : "")
+                + (alert.path("late").asBoolean() ? "  (late)" : "")
                 + (alert.path("replayed").asBoolean() ? "  (replayed)" : ""));
+  }
+
+  /** Returns the value, or its bounds if only they are known. */
+  private static String value(JsonNode alert) {
+    JsonNode low = alert.path("low");
+    JsonNode high = alert.path("high");
+    if (!alert.path("value").isMissingNode() || (low.isMissingNode() && high.isMissingNode())) {
+      return "value " + alert.path("value").asText();
+    }
+    if (high.isMissingNode()) {
+      return "value at least " + low.asText();
+    }
+    return low.isMissingNode()
+        ? "value at most " + high.asText()
+        : "value between " + low.asText() + " and " + high.asText();
   }
 
   private static String time(long ns) {

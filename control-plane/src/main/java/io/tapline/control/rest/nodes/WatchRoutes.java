@@ -20,6 +20,7 @@ import io.tapline.control.rest.http.Problem;
 import io.tapline.control.rest.http.RequestBody;
 import io.tapline.control.rest.http.Route;
 import io.tapline.control.rest.http.Schemas;
+import io.tapline.schema.rpc.NodeAlert;
 import io.tapline.schema.rpc.NodeNumber;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -263,12 +264,28 @@ public final class WatchRoutes {
       json.set("missing", Json.strings(alert.missing()));
     }
     if (alert.alert().getReadyNs() > 0) {
-      json.put("ready_ns", alert.alert().getReadyNs());
-      json.set("exemplars", Json.strings(alert.alert().getExemplarsList()));
+      putMonitored(alert.alert(), json);
     }
     json.put("late", alert.alert().getLate());
     json.put("found_ns", alert.alert().getFoundNs());
     json.put("received_ns", alert.receivedNs());
     return json;
+  }
+
+  /** Adds the properties that only alerts of a watch in a monitor have. */
+  private static void putMonitored(NodeAlert alert, ObjectNode json) {
+    json.put("scope", alert.getScope());
+    json.put("certain", !alert.getUncertain()).put("incomplete", alert.getIncomplete());
+    if (alert.hasLostPackets()) {
+      json.put("lost_packets", alert.getLostPackets());
+    }
+    if (alert.hasLow()) {
+      json.put("low", alert.getLow());
+    }
+    if (alert.hasHigh()) {
+      json.put("high", alert.getHigh());
+    }
+    json.put("ready_ns", alert.getReadyNs());
+    json.set("exemplars", Json.strings(alert.getExemplarsList()));
   }
 }
