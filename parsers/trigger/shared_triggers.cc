@@ -110,7 +110,7 @@ void SharedTriggers::advance(uint32_t lane, int64_t time_ns, EventSink* sink) {
 // Sweeps the windows that all lanes have passed. Returns false if there was nothing to do, or another lane sweeps.
 bool SharedTriggers::sweep(uint32_t steps, EventSink* sink) {
   // Both flags are sequentially consistent: either this lane sees a window that another one has just passed, or that
-  // lane sees that nobody sweeps.
+  // lane sees that no lane sweeps.
   if (!unswept_ || sweeper_.exchange(true)) return false;
   sink_ = sink;
   // An exchange, so that the windows of lanes that have set it are visible.

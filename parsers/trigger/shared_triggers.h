@@ -20,7 +20,7 @@ namespace tapline::trigger {
 //   lane 0   process() ── close(20 ms) ── process() ─ continue_sweep(), reports events ────▶
 //   lane 1   process() ───── close(20 ms) ─ continue_sweep(), reports events ─ process() ──▶
 //
-// One lane sweeps at a time; others go on with their packets.
+// One lane sweeps at a time, while the others continue to count.
 //
 // A program that needs TcpFacts, and follows one that doesn't, waits until all lanes supply them.
 //

@@ -107,7 +107,7 @@ class TriggerEngine {
   std::unique_ptr<RunningProgram> leaving_;  // the replaced program, whose last windows are being swept
   int64_t swapped_ns_ = 0;                   // the boundary from which current_ counts
   uint32_t steps_per_burst_;
-  bool has_work_ = false;  // windows have passed since a sweep found no work
+  bool has_work_ = false;         // windows have passed since a sweep found no work
   int64_t hurry_ns_ = INT64_MAX;  // the time when half of the shortest window has passed
   int64_t next_look_ns_ = INT64_MIN;
   TriggerStats past_;  // sums over earlier programs

@@ -80,7 +80,7 @@ TEST(TriggerParserWork, AWindowIsSweptInSmallParts) {
   EXPECT_EQ(groups(in_parts), groups(at_once));
 }
 
-// A lane with packets goes on with them while windows are swept.
+// A lane continues to count packets while it sweeps earlier windows.
 TEST(TriggerParserWork, PacketsAreCountedWhileAWindowIsSwept) {
   const Expression when =
       apply(Op::kAnd, above(value_of(Measure::kPackets), number(1)), above(value_of(Measure::kBytes), number(0)));
