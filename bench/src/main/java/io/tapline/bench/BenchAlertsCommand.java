@@ -2,6 +2,8 @@ package io.tapline.bench;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tapline.bench.events.EventBenchmark;
+import io.tapline.bench.events.MeasuredServer;
+import io.tapline.bench.events.TriggerBenchmark;
 import io.tapline.control.cli.console.CommandException;
 import io.tapline.control.cli.console.Console;
 import io.tapline.control.cli.console.TextTable;
@@ -20,11 +22,14 @@ import picocli.CommandLine.Option;
 @Command(
     name = "alerts",
     description =
-        "Latency of events, and of a network-wide trigger over windows of 10 ms. Events need root.",
+        "Latency of events, of triggers in the monitor, and of a network-wide trigger in the stream"
+            + " job, over windows of 10 ms. The first two need root.",
     footer = {
       "",
-      "The latency of an event is from its packet to a client of the server's event stream,",
-      "that of an alert from the window's end, through Kafka and Flink, to the message in Redis."
+      "The latency of an event is from its packet to a client of the server's event stream;",
+      "that of a monitor's trigger from the packet that makes its condition true, or from the",
+      "window's end, to the same client; that of an alert from the window's end, through Kafka",
+      "and Flink, to the message in Redis."
     })
 final class BenchAlertsCommand implements Callable<Integer> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -81,12 +86,13 @@ final class BenchAlertsCommand implements Callable<Integer> {
   @Option(
       names = "--only",
       paramLabel = "PATH",
-      description = "Measure only this path: events or flink.")
+      description = "Measure only this path: events, triggers or flink.")
   private Path only;
 
-  /** The ways in which a packet reaches users: as an event, or in an alert of the stream job. */
+  /** The ways in which a packet reaches users: as an event, or by a trigger's event or alert. */
   enum Path {
     events,
+    triggers,
     flink
   }
 
@@ -106,23 +112,83 @@ final class BenchAlertsCommand implements Callable<Integer> {
     }
     boolean complete = true;
     if (only != Path.flink) {
-      complete &= events();
+      complete &= monitored();
     }
-    if (only != Path.events) {
+    if (only == null || only == Path.flink) {
       complete &= alerts();
     }
     return complete ? 0 : 1;
   }
 
+  /** Measures the paths from the monitor without the stream job. */
+  private boolean monitored() throws Exception {
+    boolean complete = true;
+    Installation installed = Installation.current();
+    try (MeasuredServer server =
+        new MeasuredServer(installed.home().resolve("bin/tapline"), installed.programs())) {
+      if (only != Path.triggers) {
+        complete &= events(server);
+      }
+      if (only != Path.events) {
+        complete &= triggers(server);
+      }
+    }
+    return complete;
+  }
+
+  /** Measures triggers. Returns true if each window with a packet had both events. */
+  private boolean triggers(MeasuredServer server) throws Exception {
+    TextTable table =
+        TextTable.ofText("trigger reported", "windows", "arrived", "p50 ms", "p99 ms", "max ms");
+    boolean complete = true;
+    try (TriggerBenchmark benchmark = new TriggerBenchmark(server)) {
+      console.hint("triggers: " + (WARM_UP_SECONDS + seconds) + " s");
+      benchmark.measure(WARM_UP_SECONDS);
+      benchmark.measure(seconds);
+      for (boolean early : List.of(true, false)) {
+        TriggerBenchmark.Outcome outcome = early ? benchmark.crossings() : benchmark.windows();
+        complete &= outcome.isComplete();
+        if (json) {
+          console.line(json(early, outcome, benchmark.missing()));
+          continue;
+        }
+        table.add(
+            List.of(
+                early ? "after the packet that crossed" : "after the window's end",
+                "" + outcome.windows(),
+                "" + outcome.latencies().ns().length,
+                fraction(outcome.latencies().percentileMs(50)),
+                fraction(outcome.latencies().percentileMs(99)),
+                fraction(outcome.latencies().percentileMs(100))));
+      }
+    }
+    if (!json) {
+      console.line(table.render(""));
+    }
+    return complete;
+  }
+
+  private static String json(boolean early, TriggerBenchmark.Outcome outcome, long missing) {
+    return MAPPER
+        .createObjectNode()
+        .put("path", "triggers")
+        .put("since", early ? "packet" : "window_end")
+        .put("windows", outcome.windows())
+        .put("arrived", outcome.latencies().ns().length)
+        .put("missing", missing)
+        .put("p50_ms", outcome.latencies().percentileMs(50))
+        .put("p99_ms", outcome.latencies().percentileMs(99))
+        .put("most_ms", outcome.latencies().percentileMs(100))
+        .toString();
+  }
+
   /** Measures events. Returns true if every event arrived or was counted as missing or unseen. */
-  private boolean events() throws Exception {
+  private boolean events(MeasuredServer server) throws Exception {
     TextTable table =
         TextTable.ofText(
             "events/s", "sent", "arrived", "missing", "unseen", "p50 ms", "p99 ms", "max ms");
     boolean complete = true;
-    Installation installed = Installation.current();
-    try (EventBenchmark benchmark =
-        new EventBenchmark(installed.home().resolve("bin/tapline"), installed.programs())) {
+    try (EventBenchmark benchmark = new EventBenchmark(server)) {
       benchmark.measure(WARM_UP_RATE, WARM_UP_SECONDS);
       benchmark.measure(CALM_RATE, CALM_SECONDS);
       for (int rate : rates) {
@@ -139,9 +205,9 @@ final class BenchAlertsCommand implements Callable<Integer> {
                   "" + phase.received(),
                   "" + phase.missing(),
                   "" + phase.unseen(),
-                  fraction(phase.percentileMs(50)),
-                  fraction(phase.percentileMs(99)),
-                  fraction(phase.percentileMs(100))));
+                  fraction(phase.latencies().percentileMs(50)),
+                  fraction(phase.latencies().percentileMs(99)),
+                  fraction(phase.latencies().percentileMs(100))));
         }
       }
     }
@@ -160,9 +226,9 @@ final class BenchAlertsCommand implements Callable<Integer> {
         .put("arrived", phase.received())
         .put("missing", phase.missing())
         .put("unseen", phase.unseen())
-        .put("p50_ms", phase.percentileMs(50))
-        .put("p99_ms", phase.percentileMs(99))
-        .put("most_ms", phase.percentileMs(100))
+        .put("p50_ms", phase.latencies().percentileMs(50))
+        .put("p99_ms", phase.latencies().percentileMs(99))
+        .put("most_ms", phase.latencies().percentileMs(100))
         .toString();
   }
 
