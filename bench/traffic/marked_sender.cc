@@ -2,8 +2,9 @@
 //
 // usage: marked_sender INTERFACE CODE_POINT    needs CAP_NET_RAW and CAP_SYS_NICE
 //
-// Each line of standard input, "RATE SECONDS", is a phase of evenly spaced datagrams at RATE per second. At the end of
-// a phase, prints the number of datagrams sent. Frames are created once, sent in batches, and bypass routing and
+// Each line of standard input, "RATE SECONDS" or "RATE SECONDS times", is a phase of evenly spaced datagrams at RATE
+// per second. At the end of a phase, prints the number of datagrams sent, with "times" also the wall-clock time just
+// before each was sent, in ns since the epoch. Frames are created once, sent in batches, and bypass routing and
 // queueing disciplines, because the sender shares its cores with the programs being measured.
 #include <linux/if_packet.h>
 #include <net/if.h>
@@ -21,6 +22,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "bench/traffic/frame.h"
 #include "packet_io/base/clock.h"
@@ -77,8 +79,8 @@ class Sender {
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
 
-  // Sends evenly spaced datagrams for this time. Returns the number sent.
-  uint64_t send(double per_second, double seconds) {
+  // Sends evenly spaced datagrams for this time. Returns the number sent, and adds their times if `times` is not null.
+  uint64_t send(double per_second, double seconds, std::vector<int64_t>* times) {
     const int64_t begin_ns = monotonic_ns();
     const auto all = static_cast<uint64_t>(per_second * seconds);
     uint64_t sent = 0;
@@ -87,7 +89,10 @@ class Sender {
       const auto burst = static_cast<uint64_t>(
           std::clamp(std::ceil(kCatchUp * per_second * (passed - before)), 1.0, double{kMaxBurst}));
       const uint64_t due = std::min(all, static_cast<uint64_t>(passed * per_second));
+      const int64_t now_ns = wall_ns();
+      const uint64_t before_burst = sent;
       if (sent < due) sent += send(std::min(due - sent, burst));
+      if (times != nullptr) times->insert(times->end(), sent - before_burst, now_ns);
       const double rest_us = (static_cast<double>(sent + 1) / per_second - passed) * kUsPerSecond;
       usleep(static_cast<useconds_t>(std::clamp(rest_us, kMinPauseUs, kMaxPauseUs)));
     }
@@ -116,9 +121,15 @@ int main(int argc, char** argv) {
   }
   if (setpriority(PRIO_PROCESS, 0, kNiceness) != 0) die("can't raise the priority");
   Sender sender(argv[1], static_cast<uint8_t>(code_point));
-  double per_second, seconds;
-  while (std::scanf("%lf %lf", &per_second, &seconds) == 2) {
-    std::printf("%" PRIu64 "\n", sender.send(per_second, seconds));
+  char line[100];
+  while (std::fgets(line, sizeof line, stdin) != nullptr) {
+    double per_second, seconds;
+    if (std::sscanf(line, "%lf %lf", &per_second, &seconds) != 2) break;
+    std::vector<int64_t> times;
+    const bool wants_times = std::strstr(line, " times") != nullptr;
+    std::printf("%" PRIu64, sender.send(per_second, seconds, wants_times ? &times : nullptr));
+    for (const int64_t time_ns : times) std::printf(" %" PRId64, time_ns);
+    std::printf("\n");
     std::fflush(stdout);
   }
   return 0;

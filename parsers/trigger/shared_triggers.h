@@ -68,6 +68,11 @@ class SharedTriggers final : private EventSink {
   void lose(uint32_t lane, const LostPackets& lost);
   // Closes the windows that end by this time, with or without packets.
   void close(uint32_t lane, int64_t time_ns, EventSink* sink);
+  // Lets continue_sweep() test conditions that more packets can't make false, as of this time. Has no effect if there
+  // are several lanes.
+  void look(int64_t time_ns) {
+    if (engine_ != nullptr) engine_->look(time_ns);
+  }
   // Returns true if closed windows may have to be swept.
   bool has_work() const { return engine_ != nullptr ? engine_->has_work() : unswept_.load(std::memory_order_relaxed); }
   // Sweeps a small part of the windows that all lanes have passed, unless another lane sweeps at the moment. Windows

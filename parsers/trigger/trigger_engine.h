@@ -46,7 +46,8 @@ struct TriggerStats {
 // Each packet counts in exactly one program, each window belongs to one program, and alerts of triggers that both
 // programs contain continue. The time to switch does not depend on the sizes of the programs.
 //
-// Conditions that more packets can't make false are also tested in the open window, each millisecond (Sweep::look()).
+// Conditions that more packets can't make false are also tested in the open window, each millisecond, and whenever the
+// lane calls look().
 //
 // Thread safety: prepare(), offer() and pending() are for any one thread, all other functions are for the lane. The
 // inbox publishes a program (release), and the outbox returns replaced programs. The next offer() frees them, which
@@ -77,6 +78,8 @@ class TriggerEngine {
   void advance(int64_t time_ns);
   // Returns true if there may be something to sweep.
   bool has_work() const { return has_work_; }
+  // Lets the next sweeps look at the open windows as of this time, for a lane with time to spare.
+  void look(int64_t time_ns);
   // Sweeps for up to this many steps, between bursts. Returns false if no work is left.
   bool sweep(uint32_t steps);
   // Does the bounded part of the sweep that follows a burst.
@@ -95,7 +98,6 @@ class TriggerEngine {
   void finish_ended(int64_t time_ns);
   void swap_at(int64_t time_ns);
   uint32_t leave(uint32_t steps);
-  void look(int64_t time_ns);
   uint32_t steps_at(int64_t time_ns) const { return time_ns < hurry_ns_ ? steps_per_burst_ : 4 * steps_per_burst_; }
   static void add(const RunningProgram& program, TriggerStats* stats);
 

@@ -53,6 +53,7 @@ class QueryTriggers final : public trigger::EventSink {
   const Program& program() const { return shared_->program(lane_); }
 
   void add(const Sample& sample, const TcpFacts& tcp, Emitter& out) {
+    ++new_samples_;
     samples_[count_] = sample;
     tcp_[count_++] = tcp;
     if (count_ == samples_.size()) flush(out);
@@ -61,6 +62,7 @@ class QueryTriggers final : public trigger::EventSink {
   // Adds all of them, without a copy if they are many.
   void add(std::span<const Sample> samples, std::span<const TcpFacts> tcp, Emitter& out) {
     if (samples.size() >= kManySamples) {
+      new_samples_ += samples.size();
       flush(out);
       return count(samples, tcp, out);
     }
@@ -70,12 +72,20 @@ class QueryTriggers final : public trigger::EventSink {
   // Closes the windows that end by this time. continue_sweep() reports them.
   void close(int64_t time_ns, Emitter& out) {
     flush(out);
+    new_samples_ = 0;
     shared_->close(lane_, time_ns, this);
     passed_ns_ = time_ns;
   }
 
-  bool has_work() const { return shared_->has_work(); }
+  bool has_work() const { return new_samples_ > 0 || shared_->has_work(); }
+
+  // Sweeps, and after a burst that was small, also counts and tests its packets: a lane with few packets has the time,
+  // and their events need not wait.
   void continue_sweep(Emitter& out) {
+    if (const size_t burst = std::exchange(new_samples_, 0); burst > 0 && burst < kSmallBurst) {
+      flush(out);
+      shared_->look(latest_ns_);
+    }
     out_ = &out;
     shared_->continue_sweep(lane_, this);
   }
@@ -146,6 +156,7 @@ class QueryTriggers final : public trigger::EventSink {
 
  private:
   static constexpr size_t kManySamples = 16;
+  static constexpr size_t kSmallBurst = 32;
 
   void flush(Emitter& out) {
     count({samples_.data(), count_}, {tcp_.data(), count_}, out);
@@ -168,6 +179,7 @@ class QueryTriggers final : public trigger::EventSink {
   std::array<Sample, trigger::Gather::kBurst> samples_;
   std::array<TcpFacts, trigger::Gather::kBurst> tcp_;
   size_t count_ = 0;
+  size_t new_samples_ = 0;         // since the last continue_sweep()
   int64_t latest_ns_ = INT64_MIN;  // time of the latest packet
   int64_t passed_ns_ = INT64_MIN;
 };

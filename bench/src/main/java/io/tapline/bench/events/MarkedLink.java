@@ -6,6 +6,7 @@ import java.io.InputStreamReader;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Arrays;
 
 /**
  * A virtual link on which datagrams marked for expedited forwarding (DSCP EF) arrive from a network
@@ -68,12 +69,26 @@ final class MarkedLink implements AutoCloseable {
    * @return the number of datagrams sent
    */
   long send(int perSecond, long seconds) throws IOException {
-    phases.println(perSecond + " " + seconds);
+    return Long.parseLong(phase(perSecond + " " + seconds));
+  }
+
+  /**
+   * Sends datagrams at an even rate.
+   *
+   * @return the time just before each datagram was sent, in ns since the epoch
+   */
+  long[] sendTimed(int perSecond, long seconds) throws IOException {
+    String[] words = phase(perSecond + " " + seconds + " times").split(" ");
+    return Arrays.stream(words).skip(1).mapToLong(Long::parseLong).toArray();
+  }
+
+  private String phase(String line) throws IOException {
+    phases.println(line);
     String sent = counts.readLine();
     if (sent == null) {
       throw new IOException("marked_sender has ended");
     }
-    return Long.parseLong(sent);
+    return sent;
   }
 
   private static void run(String command) throws IOException, InterruptedException {

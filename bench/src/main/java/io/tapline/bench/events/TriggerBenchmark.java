@@ -20,7 +20,7 @@ import java.util.function.ObjLongConsumer;
  * Measures the latency of a monitor's triggers, until their events arrive at a client of the
  * server's event stream. Two triggers count the packets of each window of 10 ms, which has at most
  * one: the first is true as soon as there is a packet, the second one is tested at the window's
- * end. The first one's latency is measured from the packet, whose time another query reports.
+ * end. The first one's latency is measured from the time at which the packet was sent.
  */
 public final class TriggerBenchmark implements AutoCloseable {
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -30,20 +30,18 @@ public final class TriggerBenchmark implements AutoCloseable {
   private static final int PACKETS_PER_SECOND = 19;
 
   private static final long SETTLE_MS = 1_000;
-  private static final String PACKETS =
-      "PARSE marked_packet(dscp=%d) FROM * TO * LIMIT 3600s SAMPLE * PROCESS (top-k: k=3, w=10s)"
-          .formatted(MarkedLink.CODE_POINT);
+  private static final long ON_THE_WAY_NS = 500_000;
+  private static final long NOT_ARRIVED = Long.MIN_VALUE;
   private static final String TRIGGERS =
       "PARSE packets FROM * TO * LIMIT 3600s SAMPLE * PROCESS"
           + " (trigger: when=\"count > 0\", only=\"dst_port == 9\", every=10ms),"
           + " (trigger: when=\"count > 0 and sum(bytes) > 0\", only=\"dst_port == 9\", every=10ms)";
 
   private final MarkedLink link;
-  private final Follower packets;
   private final Follower triggers;
 
-  /** Times of the packets, by the beginning of their window. */
-  private final Map<Long, Long> packetNs = new TreeMap<>();
+  /** Times at which packets were sent, by the beginning of their window. */
+  private final Map<Long, Long> sentNs = new TreeMap<>();
 
   /** Times at which the first event of each window arrived, by the window's beginning. */
   private final Map<Long, Long> crossedNs = new HashMap<>();
@@ -63,22 +61,24 @@ public final class TriggerBenchmark implements AutoCloseable {
     }
   }
 
-  /** Starts the queries on the server. */
+  /** Starts the query on the server. */
   public TriggerBenchmark(MeasuredServer server) throws IOException, InterruptedException {
     link = server.link();
-    packets = new Follower(server.events(server.start(PACKETS)), this::packet);
     triggers = new Follower(server.events(server.start(TRIGGERS)), this::event);
   }
 
   /** Sends packets for this time, and waits for their events. */
   public void measure(int seconds) throws IOException, InterruptedException {
     synchronized (this) {
-      packetNs.clear();
       crossedNs.clear();
       endedNs.clear();
     }
-    link.send(PACKETS_PER_SECOND, seconds);
+    long[] sent = link.sendTimed(PACKETS_PER_SECOND, seconds);
     Thread.sleep(SETTLE_MS);
+    synchronized (this) {
+      sentNs.clear();
+      Arrays.stream(sent).forEach(ns -> sentNs.putIfAbsent(ns - ns % WINDOW_NS, ns));
+    }
   }
 
   /** Returns the latencies from a packet that makes a condition true within its window. */
@@ -93,26 +93,25 @@ public final class TriggerBenchmark implements AutoCloseable {
 
   /** Returns the number of events that the server reported as missing. */
   public long missing() {
-    return packets.missing.get() + triggers.missing.get();
+    return triggers.missing.get();
   }
 
   private Outcome outcome(Map<Long, Long> arrivedNs, long windowNs) {
     long[] ages =
-        packetNs.entrySet().stream()
-            .filter(packet -> arrivedNs.containsKey(packet.getKey()))
+        sentNs.values().stream()
             .mapToLong(
-                packet -> {
-                  long since = windowNs == 0 ? packet.getValue() : packet.getKey() + windowNs;
-                  return arrivedNs.get(packet.getKey()) - since;
+                sent -> {
+                  // A packet that is sent at the end of a window may arrive in the next one.
+                  long window = sent - sent % WINDOW_NS;
+                  long next = (sent + ON_THE_WAY_NS) / WINDOW_NS * WINDOW_NS;
+                  long found = arrivedNs.containsKey(window) ? window : next;
+                  long since = windowNs == 0 ? sent : found + windowNs;
+                  return arrivedNs.containsKey(found) ? arrivedNs.get(found) - since : NOT_ARRIVED;
                 })
+            .filter(age -> age != NOT_ARRIVED)
+            .sorted()
             .toArray();
-    Arrays.sort(ages);
-    return new Outcome(packetNs.size(), new Latencies(ages));
-  }
-
-  private synchronized void packet(JsonNode event, long arrivedNs) {
-    long timeNs = event.path("time_ns").asLong();
-    packetNs.merge(timeNs - timeNs % WINDOW_NS, timeNs, Math::min);
+    return new Outcome(sentNs.size(), new Latencies(ages));
   }
 
   private synchronized void event(JsonNode event, long arrivedNs) {
@@ -123,7 +122,6 @@ public final class TriggerBenchmark implements AutoCloseable {
 
   @Override
   public void close() throws IOException {
-    packets.close();
     triggers.close();
   }
 
