@@ -431,6 +431,37 @@ class LiveTest(unittest.TestCase):
         self.assertEqual(ended["tuples_in"], 2, "an event of each of the first two triggers")
         self.assertEqual(ended["dropped"]["tuples"], {})
 
+    def test_windows_that_may_lack_packets_are_uncertain(self):
+        """While the monitor is stopped, the kernel drops packets, whose windows are only known to be among several."""
+        count = 20000
+        trigger = {"processor": 0, "parser": "packets", "every": "0.010s",
+                   "when": [{"measure": "PACKETS"}, {"constant": 1000000}, {"operator": "LESS"}]}
+        plan = {"format": 1, "query": "q", "parsers": ["packets", "trigger"], "triggers": [trigger], "monitors": [{"id": "local-0"}]}
+        with tempfile.NamedTemporaryFile("w") as file, tempfile.TemporaryFile() as out:
+            file.write(json.dumps(plan))
+            file.flush()
+            with self.monitor("--plan", file.name, stdout=out) as monitor:
+                monitor.await_event("ready")
+                self.send(tcp_frame(1) for _ in range(100))
+                monitor.await_event("progress", lambda event: event["packets"] >= 100)
+                before_ns = time.time_ns()
+                monitor.process.send_signal(signal.SIGSTOP)
+                self.send(tcp_frame(1) for _ in range(count))
+                monitor.process.send_signal(signal.SIGCONT)
+                after_ns = time.time_ns()
+                monitor.await_event("progress", lambda event: event["packets"] == 100 + count)
+                self.assertEqual(monitor.terminate()[0], 0)
+            lost = monitor.event("end")["accounting"]["lost"]["kernel_missed"]
+            out.seek(0)
+            windows = [json.loads(line) for line in out]
+        self.assertGreater(lost, 0)
+        self.assertTrue(all(window["certain"] == (window["lost_packets"] == 0) for window in windows))
+        self.assertEqual(max(window["lost_packets"] for window in windows), lost)
+        earlier = [window for window in windows if window["window_end_ns"] < before_ns - 10_000_000]
+        during = [window for window in windows if window["window_start_ns"] >= before_ns and window["window_end_ns"] < after_ns]
+        self.assertTrue(earlier and all(window["lost_packets"] == 0 for window in earlier), "windows before the losses")
+        self.assertTrue(during and all(window["lost_packets"] == lost for window in during), "windows that may contain them")
+
     def test_packets_during_a_restart_are_counted(self):
         """A plug-in crashes, and packets arrive before the monitor captures again."""
         plugin = os.path.join(os.environ.get("TAPLINE_PLUGINS", "build/tests/plugins"), "marker.so")

@@ -22,8 +22,7 @@ import picocli.CommandLine.Option;
 @Command(
     name = "alerts",
     description =
-        "Latency of events, of triggers in the monitor, and of a network-wide trigger in the stream"
-            + " job, over windows of 10 ms. The first two need root.",
+        "Latency of events, of triggers in the monitor, and of a network-wide one. Root runs all.",
     footer = {
       "",
       "The latency of an event is from its packet to a client of the server's event stream;",
