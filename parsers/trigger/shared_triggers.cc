@@ -29,7 +29,7 @@ SharedTriggers::SharedTriggers(std::shared_ptr<const Program> program, uint32_t 
     : lanes_(lanes), last_(std::move(program)), reported_(last_.get()), tcp_(tcp_needs(*last_)), supplying_(lanes) {
   EventSink* sink = this;
   if (lanes == 1) {
-    engine_ = std::make_unique<TriggerEngine>(last_, TriggerOptions(), sink);
+    engine_ = std::make_unique<TriggerEngine>(last_, TriggerOptions{.sweeps_bursts = false}, sink);
   } else {
     host_ = std::make_unique<HostTriggers>(last_, lanes, options_for(*last_), SweepOptions(), sink);
   }

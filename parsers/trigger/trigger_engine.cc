@@ -49,7 +49,7 @@ void TriggerEngine::process(std::span<const Sample> samples, std::span<const Tcp
       continue;
     }
     if (samples[counted - 1].time_ns >= next_look_ns_) look(samples[counted - 1].time_ns);
-    sweep(steps_at(samples[0].time_ns));
+    if (options_.sweeps_bursts) sweep(steps_at(samples[0].time_ns));
     samples = samples.subspan(counted);
     if (!tcp.empty()) tcp = tcp.subspan(counted);
   }

@@ -20,6 +20,8 @@ struct TriggerOptions {
   // a window of 10 ms has 2,325 bursts, so 48 steps per burst are enough to test and clear 85,000 groups. After half of
   // the shortest window, the engine takes four times as many steps.
   uint32_t steps_per_burst = 48;
+  // True if process() sweeps after each burst. Otherwise, the caller does so: sweep_between_bursts().
+  bool sweeps_bursts = true;
   // Memory of each array that prepare() touches, so that the lane does not wait for new pages. The default covers the
   // cache, and the counters of about 65,000 cells or 32,000 groups.
   size_t populated_bytes = 4 << 20;

@@ -232,15 +232,16 @@ class TriggerParser final : public Parser {
     for (const uint32_t query : SetBits(queries_)) of_query_[query]->lose(lost);
   }
 
-  bool has_work() const override {
-    for (const uint32_t query : SetBits(queries_)) {
-      if (of_query_[query]->has_work()) return true;
-    }
-    return false;
-  }
+  bool has_work() const override { return next_with_work(0) != kNoQuery; }
 
+  // Works for one query, and for the others in the next calls, so that the time between two bursts does not depend on
+  // their number, and no query takes the time of another.
   void continue_work(Emitter& out) override {
-    for (const uint32_t query : SetBits(queries_)) of_query_[query]->continue_sweep(out);
+    uint32_t query = next_with_work(turn_);
+    if (query == kNoQuery) query = next_with_work(0);
+    if (query == kNoQuery) return;
+    turn_ = query + 1;
+    of_query_[query]->continue_sweep(out);
   }
 
   // Windows consist of whole intervals, so all windows that end by this time are complete.
@@ -265,6 +266,16 @@ class TriggerParser final : public Parser {
   }
 
  private:
+  static constexpr uint32_t kNoQuery = 64;
+
+  // Returns the first query from `first` on that has work, or kNoQuery.
+  uint32_t next_with_work(uint32_t first) const {
+    for (const uint32_t query : SetBits(first < 64 ? queries_ >> first << first : 0)) {
+      if (of_query_[query]->has_work()) return query;
+    }
+    return kNoQuery;
+  }
+
   // Facts about TCP connections, for the queries whose triggers need them with windows of this length.
   struct Tcp {
     int64_t window_ns;
@@ -323,6 +334,7 @@ class TriggerParser final : public Parser {
   }
 
   uint64_t queries_ = 0;  // queries with triggers
+  uint32_t turn_ = 0;     // the query at which continue_work() begins
   trigger::ConnectionSamples seen_;
   std::vector<Tcp> tcp_;
   std::array<std::unique_ptr<QueryTriggers>, 64> of_query_;

@@ -1,6 +1,8 @@
 // Tests what the parser `trigger` does besides counting: it sweeps between bursts, and takes note of lost packets.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -28,7 +30,7 @@ Harness harness_with(bool postpones_work) {
 }
 
 // Sets a trigger on each source's packets, in windows of 10 ms.
-void set(Harness* harness, Expression when) {
+void set(Harness* harness, Expression when, uint32_t query = 0) {
   Trigger trigger;
   trigger.group = GroupBy::source(32, 128);
   trigger.when = std::move(when);
@@ -36,7 +38,7 @@ void set(Harness* harness, Expression when) {
   std::string error;
   auto program = Program::make({trigger}, &error);
   ASSERT_NE(program, nullptr) << error;
-  harness->engine().set_triggers(0, 0, std::move(program));
+  harness->engine().set_triggers(0, query, std::move(program));
 }
 
 // Returns one datagram from each of this many sources, within a window.
@@ -115,6 +117,33 @@ TEST(TriggerParserWork, AThresholdIsTestedAfterASmallBurst) {
     harness.engine().end();
     EXPECT_EQ(harness.tuples().size(), static_cast<size_t>(sources)) << "once per window";
   }
+}
+
+// Each part is as small as with one query, and a query with a large window does not delay that of another.
+TEST(TriggerParserWork, QueriesTakeTurns) {
+  constexpr int kQueries = 20;
+  const Expression when =
+      apply(Op::kAnd, above(value_of(Measure::kPackets), number(0)), above(value_of(Measure::kBytes), number(0)));
+  Harness harness = harness_with(true);
+  for (uint32_t query = 0; query < kQueries; ++query) set(&harness, when, query);
+  harness.feed(datagrams(kStart, 900), 1);
+  for (uint32_t query = 1; query < kQueries; ++query) harness.feed(datagrams(kStart, 10), uint64_t{1} << query);
+  harness.engine().advance(kStart + 10 * kMs);
+  std::map<int, size_t> events;  // by query
+  size_t counted = 0;
+  int parts = 0, parts_of_small_queries = 0;
+  for (; harness.engine().has_work(); ++parts) {
+    harness.engine().continue_work();
+    EXPECT_LE(harness.tuples().size() - counted, 30u) << "too many events for one part";
+    for (; counted < harness.tuples().size(); ++counted) {
+      const int query = std::countr_zero(harness.tuples()[counted].header.queries);
+      ++events[query];
+      if (query > 0) parts_of_small_queries = parts;
+    }
+  }
+  EXPECT_EQ(events[0], 900u);
+  for (int query = 1; query < kQueries; ++query) EXPECT_EQ(events[query], 10u) << query;
+  EXPECT_LT(parts_of_small_queries, parts / 2);
 }
 
 TEST(TriggerParserWork, EndingAQueryFinishesTheSweep) {
