@@ -225,7 +225,7 @@ class RoutesTest(unittest.TestCase):
             rows = [row for row in map(json.loads, out) if row.get("parser") == "flow_rate"]
         accounting = monitor.event("end")["accounting"]
         self.assertTrue(balanced(accounting), accounting)
-        inferred = {int.from_bytes(socket.inet_aton(row["src_ip"])[1:], "big"): row.get("port") for row in rows}
+        inferred = {int.from_bytes(socket.inet_aton(row["src_ip"])[1:], "big"): row.get("output_port") for row in rows}
         self.assertEqual(len(rows), PACKETS, "each packet is a flow")
         self.assertEqual(sorted(inferred), list(range(PACKETS)))
         self.assertEqual(sorted(truth), list(range(PACKETS)), "the switch forwarded each packet")

@@ -135,7 +135,7 @@ class TapsTest(unittest.TestCase):
                                parsers="flow_rate,link_load")
         tuples = [json.loads(row) for row in tuples]
         loads = [row for row in tuples if row["parser"] == "link_load"]
-        self.assertTrue(all((row["switch"], row["port"]) == ("sw1", "eth2") for row in tuples))
+        self.assertTrue(all((row["switch"], row.get("port") or row["output_port"]) == ("sw1", "eth2") for row in tuples))
         for side, packets in (("arrivals", arrivals), ("departures", departures)):
             self.assertEqual(sum(row["samples"] for row in loads if row["side"] == side), len(packets))
         rates = [row for row in tuples if row["parser"] == "flow_rate"]

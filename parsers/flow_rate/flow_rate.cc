@@ -309,8 +309,9 @@ const Schema& FlowRate::schema() const {
                   "sequence (TCP sequence numbers), count (no copy is missing), share (scaled by the share of the TCP "
                   "flows at the same tap) or unknown"},
                  optional({"switch", FieldType::kString, "", "Switch that made the copies, as named by the tap"}),
-                 optional({"port", FieldType::kString, "",
-                           "The port; absent if the tap shows all of the switch's ports, or the port is unknown"}),
+                 optional({"output_port", FieldType::kString, "",
+                           "Port of the tap or, if it shows all of its switch's ports, through which the flow leaves "
+                           "the switch, from marks or routes; absent if unknown"}),
                  optional({"input_port", FieldType::kString, "",
                            "Port through which the flow enters the switch, from marks or routes; absent if unknown"}),
                  {"mirror_state", FieldType::kString, "", "complete, filling, steady or draining"}},

@@ -65,7 +65,7 @@ class ReroutedPortsTest {
   private static final List<String> SENDERS = List.of("h-0-0-0", "h-1-1-0", "h-2-1-1", "h-3-1-0");
   private static final String RATES =
       "PARSE flow_rate(vantage=all) FROM * TO * LIMIT %ds SAMPLE * "
-          + "PROCESS (group-max: by=samples, group=(src_ip, switch, port, input_port), w=1s)";
+          + "PROCESS (group-max: by=samples, group=(src_ip, switch, output_port, input_port), w=1s)";
   private static final String LOADS =
       "PARSE link_load(vantage=all) FROM * TO * LIMIT %ds SAMPLE * "
           + "PROCESS (group-sum: by=samples, group=(switch, port), w=1s)";
@@ -194,7 +194,7 @@ class ReroutedPortsTest {
               new Inferred(
                   number,
                   key.path("switch").asText(),
-                  key.path("port").asText(""),
+                  key.path("output_port").asText(""),
                   key.path("input_port").asText("")));
         }
       }
