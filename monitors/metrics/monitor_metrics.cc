@@ -28,6 +28,17 @@ constexpr MetricFamily kParserCost = {
     "parser_cycles_per_packet", "Time stamp counter cycles that a parser takes for a packet, sampled", Kind::kGauge};
 constexpr MetricFamily kParserLost = {"parser_lost_total", "Losses of the engine and its parsers, by reason and unit",
                                       Kind::kCounter};
+constexpr MetricFamily kTriggerWindows = {"trigger_windows_total",
+                                          "Windows of triggers on packets: tested, and of these, late and lossy ones",
+                                          Kind::kCounter};
+constexpr MetricFamily kTriggerGroups = {"trigger_groups_total", "Groups in these windows", Kind::kCounter};
+constexpr MetricFamily kTriggerRest = {"trigger_rest_packets_total",
+                                       "Packets that triggers counted without their group, for lack of room",
+                                       Kind::kCounter};
+constexpr MetricFamily kTriggerSuppressed = {"trigger_events_suppressed_total",
+                                             "Events beyond the limit of a trigger and window", Kind::kCounter};
+constexpr MetricFamily kTriggerReplacements = {"trigger_replacements_total",
+                                               "Replacements of all triggers of a running query", Kind::kCounter};
 constexpr MetricFamily kFlows = {"flows", "Connections in the tables", Kind::kGauge};
 constexpr MetricFamily kFlowsStarted = {"flows_started_total", "Connections seen", Kind::kCounter};
 constexpr MetricFamily kQueryPackets = {
@@ -167,8 +178,19 @@ void MonitorMetrics::visit_parsers(const Sums& sums, const MetricVisitor& visit)
     visit_whole(visit, kParserLost, {{"reason", std::string(info.name)}, {"unit", std::string(name_of(info.unit))}},
                 sums.engines.losses[i]);
   }
+  visit_triggers(sums.engines.triggers, visit);
   visit_whole(visit, kFlows, {}, sums.engines.live_connections);
   visit_whole(visit, kFlowsStarted, {}, sums.engines.connections);
+}
+
+void MonitorMetrics::visit_triggers(const TriggerTotals& totals, const MetricVisitor& visit) {
+  visit_whole(visit, kTriggerWindows, {{"state", "tested"}}, totals.windows);
+  visit_whole(visit, kTriggerWindows, {{"state", "late"}}, totals.late_windows);
+  visit_whole(visit, kTriggerWindows, {{"state", "lossy"}}, totals.lossy_windows);
+  visit_whole(visit, kTriggerGroups, {}, totals.groups);
+  visit_whole(visit, kTriggerRest, {}, totals.rest_packets);
+  visit_whole(visit, kTriggerSuppressed, {}, totals.suppressed_events);
+  visit_whole(visit, kTriggerReplacements, {}, totals.replacements);
 }
 
 void MonitorMetrics::visit_queries(const Sums& sums, const MetricVisitor& visit) const {

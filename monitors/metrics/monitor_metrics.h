@@ -32,6 +32,7 @@ class MonitorMetrics {
   void visit_lanes(const Sums& sums, const MetricVisitor& visit) const;
   void visit_taps(const Sums& sums, const MetricVisitor& visit) const;
   void visit_parsers(const Sums& sums, const MetricVisitor& visit) const;
+  static void visit_triggers(const TriggerTotals& totals, const MetricVisitor& visit);
   void visit_queries(const Sums& sums, const MetricVisitor& visit) const;
   void visit_output(const Sums& sums, const MetricVisitor& visit) const;
   void visit_rings(const MetricVisitor& visit) const;

@@ -15,6 +15,7 @@
 #include "parsers/api/tap.h"
 #include "parsers/api/text.h"
 #include "parsers/api/time.h"
+#include "parsers/api/trigger_totals.h"
 #include "parsers/api/tuple.h"
 
 namespace tapline {
@@ -200,6 +201,9 @@ class Parser {
   // has packets of the query and the triggers stay the same.
   virtual void set_triggers(uint32_t /*query*/, std::shared_ptr<const trigger::Program> /*triggers*/,
                             std::shared_ptr<trigger::SharedTriggers> /*shared*/) {}
+
+  // Returns the counters of the parser that evaluates triggers; all 0 for others.
+  virtual TriggerTotals trigger_totals() const { return {}; }
 
   // Called when the connection's entry is about to be reused: free the memory that its state owns. Always follows
   // on_end() for all its queries.

@@ -136,6 +136,7 @@ EngineStats Engine::Impl::stats() const {
   for (const LoadedParser& loaded : loaded_) {
     stats.tuples += loaded.emitter.tuples_;
     for (int reason = 0; reason < kLossReasons; ++reason) stats.losses[reason] += loaded.emitter.losses_[reason];
+    stats.triggers += loaded.parser->trigger_totals();
   }
   return stats;
 }
@@ -377,6 +378,7 @@ EngineStats& EngineStats::operator+=(const EngineStats& other) {
   live_connections += other.live_connections;
   reassembly_bytes += other.reassembly_bytes;
   for (int reason = 0; reason < kLossReasons; ++reason) losses[reason] += other.losses[reason];
+  triggers += other.triggers;
   return *this;
 }
 

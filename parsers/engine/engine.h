@@ -36,6 +36,7 @@ struct EngineStats {
   uint64_t live_connections = 0;  // connections in the table now
   uint64_t reassembly_bytes = 0;  // out-of-order data in memory now
   uint64_t losses[kLossReasons] = {};
+  TriggerTotals triggers;
 
   EngineStats& operator+=(const EngineStats& other);
 };

@@ -83,6 +83,8 @@ class SharedTriggers final : private EventSink {
   // Returns the program whose events and windows are being reported, which may be an earlier one than the lanes count
   // in. REQUIRES: it is called by a sink that is receiving a report.
   const Program& reported_program() const { return *reported_; }
+  // Returns the engine's statistics; all 0 if there are several lanes.
+  TriggerStats stats() const { return engine_ != nullptr ? engine_->stats() : TriggerStats(); }
   // Declares that a lane counts no packets after this time.
   void end(int64_t time_ns);
   // Returns the earliest time given to end(), after which counts are incomplete, or INT64_MAX while all lanes count.

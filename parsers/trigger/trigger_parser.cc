@@ -92,6 +92,14 @@ class QueryTriggers final : public trigger::EventSink {
 
   void lose(const LostPackets& lost) { shared_->lose(lane_, lost); }
 
+  TriggerTotals totals() const {
+    TriggerTotals totals = totals_;
+    const trigger::TriggerStats stats = shared_->stats();
+    totals.late_windows = stats.late_sweeps;
+    totals.replacements = stats.swaps;
+    return totals;
+  }
+
   // Ends counting. Also reports the windows that would end next, as partial.
   void end(Emitter& out) {
     flush(out);
@@ -120,6 +128,11 @@ class QueryTriggers final : public trigger::EventSink {
 
   // Counts what a window lacks. With several lanes, packets are not counted if one lane is too far behind the others.
   void on_window(const trigger::WindowReport& report) override {
+    ++totals_.windows;
+    totals_.lossy_windows += report.lost_packets + report.uncounted_packets > 0;
+    totals_.groups += report.groups;
+    totals_.rest_packets += report.rest_packets;
+    totals_.suppressed_events += report.suppressed_events;
     out_->lose(LossReason::kParserMemoryFull,
                report.suppressed_events + report.untracked_alerts + report.untracked_groups + report.missed_values +
                    report.uncounted_packets,
@@ -175,6 +188,7 @@ class QueryTriggers final : public trigger::EventSink {
   std::shared_ptr<SharedTriggers> shared_;
   uint32_t lane_;  // this lane's number in `shared_`
   int64_t tcp_window_ns_;
+  TriggerTotals totals_;
   Emitter* out_ = nullptr;  // the current call's emitter
   std::array<Sample, trigger::Gather::kBurst> samples_;
   std::array<TcpFacts, trigger::Gather::kBurst> tcp_;
@@ -201,6 +215,7 @@ class TriggerParser final : public Parser {
   void set_triggers(uint32_t query, std::shared_ptr<const Program> program,
                     std::shared_ptr<SharedTriggers> shared) override {
     const uint64_t bit = uint64_t{1} << query;
+    if (of_query_[query] != nullptr) ended_ += of_query_[query]->totals();
     queries_ &= ~bit;
     of_query_[query] = nullptr;
     supply_tcp(query, SharedTriggers::kNoTcp);
@@ -226,6 +241,12 @@ class TriggerParser final : public Parser {
       if (seen_.size == ConnectionSamples::kMax) count(out);
     }
     count(out);
+  }
+
+  TriggerTotals trigger_totals() const override {
+    TriggerTotals totals = ended_;
+    for (const uint32_t query : SetBits(queries_)) totals += of_query_[query]->totals();
+    return totals;
   }
 
   void on_loss(const LostPackets& lost) override {
@@ -334,6 +355,7 @@ class TriggerParser final : public Parser {
   }
 
   uint64_t queries_ = 0;  // queries with triggers
+  TriggerTotals ended_;   // of queries that have ended
   uint32_t turn_ = 0;     // the query at which continue_work() begins
   trigger::ConnectionSamples seen_;
   std::vector<Tcp> tcp_;

@@ -174,6 +174,26 @@ TEST(TriggerParserWork, LostPacketsMakeEventsUncertain) {
   EXPECT_EQ(harness.tuples()[1]["lost_packets"], "7");
   EXPECT_EQ(harness.tuples()[2]["certain"], "true");
   EXPECT_EQ(harness.tuples()[2]["lost_packets"], "0");
+  const TriggerTotals totals = harness.engine().stats().triggers;
+  EXPECT_EQ(totals.windows, 3u);
+  EXPECT_EQ(totals.lossy_windows, 1u);
+  EXPECT_EQ(totals.groups, 3u);
+  harness.engine().end();
+  EXPECT_GE(harness.engine().stats().triggers.windows, 3u) << "also after the query's end";
+}
+
+// Without time between its bursts, a lane has to finish a sweep before the next window ends.
+TEST(TriggerParserWork, LateWindowsAreCounted) {
+  const Expression when =
+      apply(Op::kAnd, above(value_of(Measure::kPackets), number(0)), above(value_of(Measure::kBytes), number(0)));
+  Harness harness = harness_with(true);
+  set(&harness, when);
+  for (int window = 0; window < 4; ++window) harness.feed(datagrams(kStart + window * 10 * kMs, 900));
+  harness.engine().end();
+  const TriggerTotals totals = harness.engine().stats().triggers;
+  EXPECT_EQ(harness.tuples().size(), 3'600u);
+  EXPECT_EQ(totals.windows, 4u);
+  EXPECT_GE(totals.late_windows, 2u);
 }
 
 }  // namespace
