@@ -109,9 +109,9 @@ bool DispatchStage::wants_losses() const {
 }
 
 void DispatchStage::lose(const LostPackets& lost) {
+  // One worker of each group, because triggers add up the losses of all of them.
   for (const WorkerGroup& group : groups_) {
-    if (!group.losses) continue;
-    for (const auto& worker : group.workers) send(*worker, {.kind = WorkerCommand::Kind::kLose, .lost = lost});
+    if (group.losses) send(*group.workers[0], {.kind = WorkerCommand::Kind::kLose, .lost = lost});
   }
 }
 

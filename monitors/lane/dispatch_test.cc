@@ -12,6 +12,8 @@
 #include "monitors/testing/frames.h"
 #include "monitors/testing/view_parser.h"
 #include "parsers/registry.h"
+#include "parsers/trigger/program.h"
+#include "parsers/trigger/shared_triggers.h"
 
 namespace tapline {
 namespace {
@@ -194,6 +196,7 @@ class LaneFixture {
         group.by_flow = unit->follows_flows();
         group.all_views = unit->wants_all_views();
         group.fragments = unit->wants_fragments();
+        group.losses = unit->wants_losses();
         group.workers.push_back(std::make_unique<Worker>(unit, &source, ring_packets, false));
       }
     }
@@ -227,6 +230,7 @@ class LaneFixture {
       for (uint32_t query = 0; query < queries_.size(); ++query) sums[query] += unit->accounts()[query];
     }
     for (const Accounting& sum : sums) EXPECT_TRUE(sum.balanced());
+    for (auto& unit : units) engines += unit->stage().published().engine;
   }
 
   const std::vector<v1::TupleBatch>& batches() const { return sent_.batches; }
@@ -234,6 +238,7 @@ class LaneFixture {
   LaneOptions lane_options;
   std::vector<Accounting> sums;
   LaneAccounting lane_accounting;
+  EngineStats engines;
   std::atomic<bool> stop{false};
 
  private:
@@ -335,6 +340,31 @@ TEST(DispatchTest, ALiveCaptureDropsAndCountsPacketsWhenRingsAreFull) {
   EXPECT_EQ(sum.packets_in, rig.lane_accounting.received);
   EXPECT_GT(sum.dropped[index_of(Drop::kWorkerRingFull)], 0u);
   EXPECT_GT(sum.packets_out, 0u);
+}
+
+// Two workers count the packets of one trigger. The packets that full rings refuse make windows uncertain.
+TEST(DispatchTest, TriggersLearnOfPacketsThatWorkersMissed) {
+  trigger::Trigger few;
+  few.when = trigger::below(trigger::value_of(trigger::Measure::kPackets), trigger::number(1e6));
+  few.every_ns = 1'000'000;
+  std::string error;
+  const auto program = trigger::Program::make({few}, &error);
+  ASSERT_NE(program, nullptr) << error;
+  // All packets lie within 16 ms, so no worker is too far behind the other one.
+  std::vector<Timed> packets = traffic(180, 40);
+  for (size_t i = 0; i < packets.size(); ++i) packets[i].time_ns = kStart + static_cast<int64_t>(i) * 1'000;
+  for (const uint32_t ring_packets : {32u, 1u << 16}) {
+    TestSource source(packets, true);
+    source.stay_live = true;
+    const auto shared = std::make_shared<trigger::SharedTriggers>(program, 2);
+    LaneFixture rig({{.name = "few", .parsers = {"trigger"}, .triggers = program, .shared_triggers = shared}});
+    source.stop_at_end = &rig.stop;
+    rig.run(source, {{{"trigger"}, 2}}, ring_packets);
+    const uint64_t dropped = rig.sums[0].dropped[index_of(Drop::kWorkerRingFull)];
+    EXPECT_EQ(dropped > 0, ring_packets == 32u);
+    EXPECT_EQ(rig.engines.triggers.lossy_windows > 0, dropped > 0);
+    EXPECT_GT(rig.engines.triggers.windows, 10u);
+  }
 }
 
 }  // namespace
