@@ -172,7 +172,7 @@ TEST_F(LinkLoadRoutes, RatesOfFlowsNameThePort) {
   Harness run = harness(make_flow_rate(1 << 10));
   run.all(addressed(conversation()));
   std::map<std::string, std::string> ports;
-  for (const Tuple& tuple : run.tuples()) ports[tuple["direction"]] = tuple["port"];
+  for (const Tuple& tuple : run.tuples()) ports[tuple["direction"]] = tuple["output_port"];
   EXPECT_EQ(ports, (std::map<std::string, std::string>{{"from_client", "4"}, {"from_server", "3"}}));
 }
 
@@ -203,7 +203,7 @@ TEST_F(LinkLoadRoutes, AMarkNamesTheInputPort) {
   Harness run = harness(make_flow_rate(1 << 10));
   run.all(addressed(conversation(), 0x027a92abc005, 0x027a93001006));
   std::map<std::string, std::string> ports;
-  for (const Tuple& tuple : run.tuples()) ports[tuple["direction"]] = tuple["input_port"] + ">" + tuple["port"];
+  for (const Tuple& tuple : run.tuples()) ports[tuple["direction"]] = tuple["input_port"] + ">" + tuple["output_port"];
   EXPECT_EQ(ports, (std::map<std::string, std::string>{{"from_client", "1>6"}, {"from_server", "2748>5"}}));
 }
 

@@ -382,7 +382,7 @@ const Schema& TriggerParser::schema() const {
             "False: the condition is true for only some of the values between the bounds, or would be false if lost "
             "packets had been counted"},
            {"incomplete", FieldType::kBool, "", "True if the window was not monitored from beginning to end"},
-           optional({"lost_packets", FieldType::kU64, "",
+           optional({"lost_packets", FieldType::kU64, "packets",
                      "The maximum number of packets that were lost within the window; absent for triggers on tuples"}),
            {"ready_ns", FieldType::kI64, "ns",
             "Packet time at which the condition became certain: the window's end, or earlier if the value can only "

@@ -26,6 +26,9 @@ final class Connection implements AutoCloseable {
   private static final Pattern PLAIN =
       Pattern.compile("recognized SSL message|terminated the handshake");
 
+  /** Matches the name of an alert, with which newer JDKs begin a message. */
+  private static final Pattern ALERT_NAME = Pattern.compile("^\\([a-z_]+\\) ");
+
   private final Socket socket;
   private final Deadline deadline;
 
@@ -106,7 +109,7 @@ final class Connection implements AutoCloseable {
 
   /** Returns an explanation of a failed handshake, or of an alert that follows it. */
   static Fault handshakeFault(IOException e) {
-    String reason = String.valueOf(e.getMessage());
+    String reason = ALERT_NAME.matcher(String.valueOf(e.getMessage())).replaceFirst("");
     if (e instanceof SocketTimeoutException) {
       return new Fault("no answer to a TLS handshake; does it use TLS on this port?", e);
     } else if (reason.contains("PKIX") || reason.contains("valid certification path")) {

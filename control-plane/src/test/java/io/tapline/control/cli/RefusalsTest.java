@@ -3,7 +3,6 @@ package io.tapline.control.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.sun.net.httpserver.HttpServer;
 import io.tapline.control.cli.client.ApiClient;
 import io.tapline.control.cli.console.Console;
 import io.tapline.control.probe.TlsPeer;
@@ -13,7 +12,6 @@ import io.tapline.control.testing.TestRedis;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -69,15 +67,12 @@ class RefusalsTest {
   static void start() throws Exception {
     System.setProperty("tapline.home", ROOT.toAbsolutePath().normalize().toString());
     writeFiles();
-    HttpServer web = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 8);
-    web.start();
-    SERVERS.add(() -> web.stop(0));
     ServerSocket silentSocket = opened(new ServerSocket(0, 64, InetAddress.getLoopbackAddress()));
     Certificates authority = Certificates.authority(folder, "authority");
     authority.sign("server", "IP:127.0.0.1");
     stored = opened(new StoredQueries());
     PLACES.put("UNUSED", "127.0.0.1:1");
-    PLACES.put("WEB", "127.0.0.1:" + web.getAddress().getPort());
+    PLACES.put("WEB", opened(WebPeer.start()).address());
     PLACES.put("SILENT", "127.0.0.1:" + silentSocket.getLocalPort());
     PLACES.put("SECURE", opened(TlsPeer.start(authority.files("server"))).address());
     PLACES.put("REDIS", opened(TestRedis.start()).address());
