@@ -105,7 +105,6 @@ class QueryTriggers final : public trigger::EventSink {
     flush(out);
     if (latest_ns_ == INT64_MIN && shared_->has_one_lane()) return;
     if (out.now_ns() == INT64_MIN) return;  // the lane has counted nothing
-    if (shared_->has_one_lane()) test_open_windows(out);
     const int64_t ended_ns = out.now_ns();
     shared_->end(ended_ns);
     int64_t until_ns = ended_ns;
@@ -169,13 +168,6 @@ class QueryTriggers final : public trigger::EventSink {
   }
 
  private:
-  // Reports the conditions that are already certain in open windows.
-  void test_open_windows(Emitter& out) {
-    out_ = &out;
-    shared_->look(latest_ns_);
-    while (shared_->has_work()) shared_->continue_sweep(lane_, this);
-  }
-
   static constexpr size_t kManySamples = 16;
   static constexpr size_t kSmallBurst = 32;
 
