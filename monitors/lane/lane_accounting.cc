@@ -2,7 +2,9 @@
 #include <utility>
 
 #include "monitors/lane/lane.h"
+#include "packet_io/base/clock.h"
 #include "parsers/api/bits.h"
+#include "parsers/api/time.h"
 
 namespace tapline {
 
