@@ -80,6 +80,21 @@ TEST(TriggerLossesTest, ASwapKeepsLossesOfLaterWindows) {
   EXPECT_EQ(run.recorder.events.size(), 4u);
 }
 
+// Losses of past windows are forgotten, so they leave room for later ones, which are then kept apart.
+TEST(TriggerLossesTest, LossesOfManyWindowsAreKeptApart) {
+  EngineRun run({trigger_of(1, below(value_of(Measure::kPackets), number(2)))});
+  for (int64_t window = 0; window < 300; ++window) {
+    const int64_t next_ns = kStart + (window + 1) * 10 * kMs;
+    run.send(packet(next_ns - 10 * kMs));
+    if (window % 2 == 0) run.engine->lose({1, next_ns, next_ns});
+  }
+  run.engine->advance(kStart + 3000 * kMs);
+  ASSERT_EQ(run.recorder.reports.size(), 300u);
+  for (size_t window = 0; window < 300; ++window) {
+    EXPECT_EQ(run.recorder.reports[window].lost_packets, window % 2) << window;
+  }
+}
+
 TEST(TriggerLossesTest, ManyLossesAreKeptInBoundedMemory) {
   EngineRun run({trigger_of(1, below(value_of(Measure::kPackets), number(2)))});
   run.send(packet(kStart));
