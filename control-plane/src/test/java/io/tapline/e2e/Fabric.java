@@ -357,24 +357,12 @@ final class Fabric implements AutoCloseable {
    * counters.
    */
   long copied(String bridge) {
-    String target = "unix:" + folder().resolve(name + "-" + bridge + ".mgmt");
-    return run(List.of("ovs-ofctl", "-O", "OpenFlow14", "dump-flows", target, MIRROR))
-        .expectSuccess()
-        .stdout()
-        .lines()
-        .filter(line -> line.contains("cookie="))
-        .mapToLong(Fabric::packets)
-        .sum();
+    return matched(bridge, MIRROR);
   }
 
   /** Returns the number of packets that each of our mirror rules in a bridge has copied. */
   Map<String, Long> copiedByRule(String bridge) {
-    String target = "unix:" + folder().resolve(name + "-" + bridge + ".mgmt");
-    return run(List.of("ovs-ofctl", "-O", "OpenFlow14", "dump-flows", target, MIRROR))
-        .expectSuccess()
-        .stdout()
-        .lines()
-        .filter(line -> line.contains("cookie="))
+    return flows(bridge, MIRROR)
         .collect(Collectors.toMap(line -> line.replaceFirst(".*priority=", ""), Fabric::packets));
   }
 
@@ -383,12 +371,7 @@ final class Fabric implements AutoCloseable {
    * cookies.
    */
   List<String> mirrorRules(String bridge) {
-    String target = "unix:" + folder().resolve(name + "-" + bridge + ".mgmt");
-    return run(List.of("ovs-ofctl", "-O", "OpenFlow14", "dump-flows", target, MIRROR))
-        .expectSuccess()
-        .stdout()
-        .lines()
-        .filter(line -> line.contains("cookie="))
+    return flows(bridge, MIRROR)
         .map(line -> line.strip().replaceAll("(cookie|duration|n_packets|n_bytes)=[^,]*, *", ""))
         .sorted()
         .toList();
@@ -396,14 +379,17 @@ final class Fabric implements AutoCloseable {
 
   /** Returns the number of packets that matched a switch's flows with the given match. */
   long matched(String bridge, String match) {
+    return flows(bridge, match).mapToLong(Fabric::packets).sum();
+  }
+
+  /** Returns the flows of a bridge with the given match, as {@code ovs-ofctl} prints them. */
+  private Stream<String> flows(String bridge, String match) {
     String target = "unix:" + folder().resolve(name + "-" + bridge + ".mgmt");
     return run(List.of("ovs-ofctl", "-O", "OpenFlow14", "dump-flows", target, match))
         .expectSuccess()
         .stdout()
         .lines()
-        .filter(line -> line.contains("cookie="))
-        .mapToLong(Fabric::packets)
-        .sum();
+        .filter(line -> line.contains("cookie="));
   }
 
   private static long packets(String flow) {
