@@ -104,7 +104,7 @@ final class WatchAlertsCommand implements Callable<Integer> {
     console.flush();
   }
 
-  private static String line(JsonNode alert) {
+  static String line(JsonNode alert) {
     List<String> key = new ArrayList<>();
     alert
         .path("key")
