@@ -173,7 +173,9 @@ void Lane::execute(LaneCommand& command) {
 
 void Lane::process(std::span<const RawPacket> packets) {
   if (reports_losses()) {
-    for (const RawPacket& raw : packets) report_losses(raw.time_ns);
+    for (const RawPacket& raw : packets) {
+      if (raw.time_ns >= reported_.next_ns) report_losses(raw.time_ns);
+    }
   }
   while (!packets.empty() && (gate_.active() != 0 || options_.stay)) {
     packets = packets.subspan(gate_.decides_by_connection() ? process_some(packets) : process_all(packets));
@@ -403,7 +405,7 @@ void Lane::expire_at(int64_t time_ns) {
 void Lane::idle() {
   auto time_ns = source_->idle_time_ns();
   if (!time_ns) return;
-  if (reports_losses()) report_losses(*time_ns);
+  if (reports_losses() && *time_ns >= reported_.next_ns) report_losses(*time_ns);
   expire_at(*time_ns);
   if (*time_ns >= next_second_ns_ && next_second_ns_ != INT64_MIN) close_second(*time_ns);
   fragments_.expire(*time_ns);

@@ -89,11 +89,10 @@ bool Lane::reports_losses() {
   return false;
 }
 
-// Reports the source's losses before packet time reaches `time_ns`, if that begins another millisecond: windows end at
-// whole milliseconds, so each window's losses are reported before it is over. Packets that a full queue refuses are
-// lost at the present time, while those in the queue are processed with their earlier times.
+// Reports the source's losses before packet time reaches `time_ns`, the first time in another millisecond. Windows end
+// at whole milliseconds, so each window's losses are reported before it is over. A full queue loses packets now, while
+// the packets in the queue arrived earlier.
 void Lane::report_losses(int64_t time_ns) {
-  if (time_ns < reported_.next_ns) return;
   const bool is_first = std::exchange(reported_.next_ns, (time_ns / kNsPerMs + 1) * kNsPerMs) == INT64_MIN;
   const int64_t since_ns = std::exchange(reported_.since_ns, source_->live() ? wall_ns() : time_ns);
   const uint64_t lost = source_->read_losses().total();

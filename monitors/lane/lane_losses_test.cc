@@ -96,7 +96,7 @@ TEST_F(LaneLossesTest, AreReportedBeforeTheMillisecondEnds) {
   const auto records = run(&source);
   ASSERT_EQ(records.size(), 6u);
   EXPECT_EQ(records[1].time_ns, kStart + 500'000);
-  // Those of two polls, between the first packet and the one that begins a millisecond.
+  // Two polls lost packets after the first packet: the one for the second, and the one for the third.
   EXPECT_EQ(records[2].lost.packets, 4u);
   EXPECT_EQ(records[2].lost.from_ns, kStart);
   EXPECT_EQ(records[2].lost.until_ns, kStart + kMs);
