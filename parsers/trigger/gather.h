@@ -128,7 +128,7 @@ class Gather {
   std::vector<std::unique_ptr<WindowRing>> rings_;
   std::vector<Open> open_;
   int64_t boundary_ns_ = INT64_MIN;
-  std::vector<LostPackets> losses_;  // those that may belong to windows that are not open yet
+  std::vector<LostPackets> losses_;  // losses that may fall into later windows
   std::span<const Sample> samples_;  // valid during count()
   std::span<const TcpFacts> tcp_;
   std::array<ClassKey, kBurst> keys_;

@@ -9,7 +9,7 @@ namespace {
 // Time for which a lane can be behind the others before they run out of windows to count in.
 constexpr int64_t kSlackNs = 16'000'000;
 constexpr int64_t kFewestWindows = 4;
-// Between two bursts, at most about 5 µs. All lanes together sweep what a single lane sweeps alone.
+// About 5 µs. A lane takes more steps than a TriggerEngine, because the windows contain the counts of all lanes.
 constexpr uint32_t kStepsBetweenBursts = 192;
 
 GatherOptions options_for(const Program& program) {

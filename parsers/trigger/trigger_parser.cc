@@ -126,7 +126,8 @@ class QueryTriggers final : public trigger::EventSink {
     return due_ns;
   }
 
-  // Counts what a window lacks. With several lanes, packets are not counted if one lane is too far behind the others.
+  // Counts the events, groups, values and packets that are missing from the window's results. Packets are missing if
+  // one of several lanes was too far behind the others.
   void on_window(const trigger::WindowReport& report) override {
     ++totals_.windows;
     totals_.lossy_windows += report.lost_packets + report.uncounted_packets > 0;
@@ -355,7 +356,7 @@ class TriggerParser final : public Parser {
   }
 
   uint64_t queries_ = 0;  // queries with triggers
-  TriggerTotals ended_;   // of queries that have ended
+  TriggerTotals ended_;   // counters of the queries that have ended
   uint32_t turn_ = 0;     // the query at which continue_work() begins
   trigger::ConnectionSamples seen_;
   std::vector<Tcp> tcp_;

@@ -22,7 +22,7 @@ import picocli.CommandLine.Option;
 @Command(
     name = "alerts",
     description =
-        "Latency of events, of triggers in the monitor, and of a network-wide one. Root runs all.",
+        "Latency of events, of triggers in the monitor, and of a network-wide trigger. Needs root, except with --only flink.",
     footer = {
       "",
       "The latency of an event is from its packet to a client of the server's event stream;",

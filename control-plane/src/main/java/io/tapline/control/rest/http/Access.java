@@ -83,8 +83,8 @@ public final class Access {
 
   /**
    * Returns an admin's token if the caller's process belongs to this process's user, to the user
-   * who started it with sudo, or to root. The owner is looked up once per connection, not once per
-   * request, because a lookup scans the kernel's entire connection table.
+   * who started it with sudo, or to root. The owner is looked up only once per connection, because
+   * each lookup scans the kernel's entire connection table.
    */
   private static Token ownUser(Context ctx) {
     ConnectionMetaData connection =
