@@ -244,7 +244,7 @@ soak: deps build ## Run the long tests: kill MultiLog, Flink, Kafka, Redis and m
 
 .PHONY: lint
 lint: deps ## Check formatting and lint
-	@git ls-files '*.cc' '*.h' | xargs -r clang-format-14 --dry-run --Werror
+	@git ls-files --cached --others --exclude-standard '*.cc' '*.h' | xargs -r clang-format-14 --dry-run --Werror
 	@$(MVN) spotless:check
 	@bench/mutants/run --check
 	@make/includes
@@ -255,7 +255,7 @@ lint: deps ## Check formatting and lint
 
 .PHONY: format
 format: deps ## Format all sources
-	@git ls-files '*.cc' '*.h' | xargs -r clang-format-14 -i
+	@git ls-files --cached --others --exclude-standard '*.cc' '*.h' | xargs -r clang-format-14 -i
 	@$(MVN) spotless:apply
 
 .PHONY: clean

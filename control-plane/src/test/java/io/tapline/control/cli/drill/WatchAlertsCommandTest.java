@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Tests that printed alerts show what is known of their values. */
+/** Tests that printed alerts show the values and bounds that are known. */
 class WatchAlertsCommandTest {
   @ParameterizedTest
   @CsvSource(
