@@ -14,11 +14,11 @@
 #include "monitors/shape/text_shape.h"
 #include "parsers/api/argument.h"
 #include "parsers/api/tuple.h"
+#include "parsers/trigger/program.h"
 
 namespace tapline {
 
 namespace trigger {
-class Program;
 class SharedTriggers;
 }  // namespace trigger
 
@@ -72,7 +72,8 @@ struct QuerySpec {
   std::vector<ParserFilter> filters = {};
   // The triggers that are tested on packets; null if there are none.
   std::shared_ptr<const trigger::Program> triggers = {};
-  // Combines the triggers' counts on all lanes, and replaces triggers while the query runs; null if there are none.
+  // Combines the triggers' counts on all lanes, and replaces triggers while the query runs; null if there are none, or
+  // if they are partial.
   std::shared_ptr<trigger::SharedTriggers> shared_triggers = {};
   // Triggers that are tested on tuples, if one thread emits all tuples. Otherwise, only the stream job tests them.
   std::vector<TupleTrigger> tuple_triggers = {};
@@ -109,6 +110,7 @@ struct QuerySpec {
 
   // Returns the interval in ns at which the parser emits for this query; 0: each tuple is an event.
   int64_t interval_ns(const Schema& schema) const {
+    if (schema.name == "trigger" && triggers != nullptr && triggers->partial()) return triggers->shortest_every_ns();
     for (const ParserArguments& entry : arguments) {
       if (entry.parser == schema.name) return interval_ns_of(schema, entry.values);
     }

@@ -176,6 +176,7 @@ Status read(const v1::PacketTrigger& message, trigger::Trigger* read) {
   read->cooldown_ns = ns_of(message.cooldown());
   read->burst_ns = ns_of(message.burst());
   read->window_ns = ns_of(message.window());
+  read->partial = message.partial();
   return read_every(message, &read->every_ns);
 }
 
@@ -192,9 +193,6 @@ Status read_triggers(const v1::Plan& plan, QuerySpec* spec) {
   if (std::find(spec->parsers.begin(), spec->parsers.end(), kParser) == spec->parsers.end()) {
     return Status::invalid("it has triggers, but its parsers do not include 'trigger'");
   }
-  if (plan.monitors_size() > 1) {
-    return Status::invalid("its triggers count the packets of one monitor, but it has several");
-  }
   if (spec->sampling_rate < 1 || spec->rate_may_fall) {
     return Status::invalid("its triggers need every packet, but packets are sampled");
   }
@@ -204,7 +202,11 @@ Status read_triggers(const v1::Plan& plan, QuerySpec* spec) {
   }
   std::string error;
   spec->triggers = trigger::Program::make(std::move(triggers), &error);
-  return spec->triggers == nullptr ? Status::invalid(error) : Status();
+  if (spec->triggers == nullptr) return Status::invalid(error);
+  if (plan.monitors_size() > 1 && !spec->triggers->partial()) {
+    return Status::invalid("its triggers count the packets of one monitor, but it has several");
+  }
+  return {};
 }
 
 Status check_triggers(const QuerySpec& spec, const ThreadLayout& layout) {
@@ -220,7 +222,8 @@ Status check_triggers(const QuerySpec& spec, const ThreadLayout& layout) {
 
 void share_triggers(uint32_t lanes, QuerySpec* spec) {
   spec->shared_triggers = nullptr;
-  if (spec->triggers == nullptr) return;
+  // Lanes emit partial values like monitors, each its own.
+  if (spec->triggers == nullptr || spec->triggers->partial()) return;
   spec->shared_triggers = std::make_shared<trigger::SharedTriggers>(spec->triggers, lanes);
 }
 

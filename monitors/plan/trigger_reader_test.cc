@@ -19,6 +19,12 @@ std::string plan_with(const std::string& trigger, const std::string& parsers = R
          R"(,"monitors":[{"id":"local-0"}],"triggers":[)" + trigger + "]" + further_text + "}";
 }
 
+std::string plan_for_two_monitors(const std::string& triggers) {
+  std::string plan = plan_with(triggers);
+  const std::string monitor = R"({"id":"local-0"})";
+  return plan.replace(plan.find(monitor), monitor.size(), monitor + R"(,{"id":"local-1","partition":1})");
+}
+
 Status read(const std::string& json, QuerySpec* spec) {
   v1::Plan plan;
   const Status status = parse_plan(json, "plan.json", &plan);
@@ -176,6 +182,26 @@ TEST(TriggerReader, LanesShareTriggersAndWorkersDoNot) {
   EXPECT_FALSE(spec.shared_triggers->has_one_lane());
   share_triggers(1, &spec);
   EXPECT_TRUE(spec.shared_triggers->has_one_lane());
+}
+
+TEST(TriggerReader, SeveralMonitorsComputePartialValues) {
+  const std::string partial = with(R"("when")", R"("partial":true,"when")");
+  EXPECT_NE(error_of(plan_for_two_monitors(kTrigger)).find("packets of one monitor"), std::string::npos);
+  QuerySpec spec;
+  const Status status = read(plan_for_two_monitors(partial), &spec);
+  ASSERT_TRUE(status.ok()) << status.sentence();
+  EXPECT_TRUE(spec.triggers->partial());
+  EXPECT_EQ(spec.interval_ns({.name = "trigger"}), 10'000'000);
+  share_triggers(2, &spec);
+  EXPECT_EQ(spec.shared_triggers, nullptr) << "each lane computes its own values";
+}
+
+TEST(TriggerReader, PartialTriggersHaveNoAlerts) {
+  const std::string partial = R"("partial":true,"when")";
+  EXPECT_NE(error_of(plan_for_two_monitors(with(R"("when")", R"("after":2,)" + partial))).find("no alerts"),
+            std::string::npos);
+  EXPECT_NE(error_of(plan_with(with(R"("when")", partial) + "," + kTrigger)).find("only some triggers are partial"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -40,13 +40,18 @@ void Collector::emit(uint32_t parser, const TupleHeader& header, std::span<const
     EXPECT_GE(header.time_ns, last_ns);
     last_ns = header.time_ns;
   }
-  Tuple tuple{parser, header, {}};
+  Tuple tuple{parser, header, {}, false};
   for (size_t i = 0; i < values.size(); ++i) {
     EXPECT_EQ(values[i].type(), fields[i].type) << fields[i].name;
     EXPECT_TRUE(values[i].present() || fields[i].optional) << fields[i].name;
     tuple.values[fields[i].name] = to_text(values[i]);
   }
   tuples.push_back(std::move(tuple));
+}
+
+void Collector::event(uint32_t parser, const TupleHeader& header, std::span<const Value> values) {
+  emit(parser, header, values);
+  if (!tuples.empty()) tuples.back().is_event = true;
 }
 
 void Collector::lose(LossReason reason, uint64_t count, uint64_t /*queries*/) { losses[reason] += count; }

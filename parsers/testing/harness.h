@@ -22,6 +22,7 @@ struct Tuple {
   uint32_t parser = 0;
   TupleHeader header;
   std::map<std::string, std::string> values;
+  bool is_event = false;
 
   const std::string& operator[](const std::string& field) const { return values.at(field); }
   // Returns the endpoints in the form "10.0.0.1:40000>10.0.0.2:80".
@@ -33,6 +34,7 @@ struct Tuple {
 class Collector final : public TupleSink {
  public:
   void emit(uint32_t parser, const TupleHeader& header, std::span<const Value> values) override;
+  void event(uint32_t parser, const TupleHeader& header, std::span<const Value> values) override;
   void lose(LossReason reason, uint64_t count, uint64_t queries) override;
 
   void watch(const Engine* engine) { engine_ = engine; }

@@ -54,6 +54,7 @@ std::string fault_of(const Trigger& trigger, const Program::Compiled& compiled) 
   }
   if (trigger.cooldown_ns < 0 || trigger.cooldown_ns > Program::kMaxWindowNs)
     return "its cooldown is not between 0 and a day.";
+  if (trigger.partial && compiled.has_state()) return "it is partial, so it can have no alerts.";
   return "";
 }
 
@@ -91,6 +92,9 @@ std::string compile(Trigger* trigger, Program::Compiled* compiled) {
   compiled->after = trigger->after;
   compiled->cooldown_ns = trigger->cooldown_ns;
   compiled->sketch_terms = terms_of(*compiled);
+  compiled->partial = trigger->partial;
+  // All groups with packets are reported, and no others.
+  if (trigger->partial) return "";
   if (compiled->holds_when_empty()) compiled->named_groups = named_groups(trigger->group, trigger->filter);
   compiled->threshold = lower_threshold(compiled->condition, compiled->clear);
   return "";
@@ -134,6 +138,12 @@ std::shared_ptr<const Program> Program::make(std::vector<Trigger> triggers, std:
   return error->empty() ? program : nullptr;
 }
 
+int64_t Program::shortest_every_ns() const {
+  int64_t shortest_ns = INT64_MAX;
+  for (const Channel& channel : channels_) shortest_ns = std::min(shortest_ns, channel.every_ns);
+  return shortest_ns;
+}
+
 std::string Program::add(std::vector<Trigger>* triggers) {
   if (triggers->size() > kMaxTriggers)
     return "A program can have at most " + std::to_string(kMaxTriggers) + " triggers.";
@@ -145,6 +155,7 @@ std::string Program::add(std::vector<Trigger>* triggers) {
     Compiled compiled;
     std::string fault = compile(&trigger, &compiled);
     if (fault.empty()) fault = fault_of(trigger, compiled);
+    if (fault.empty() && trigger.partial != triggers->front().partial) fault = "only some triggers are partial.";
     size_t channel = 0;
     if (fault.empty()) fault = place(trigger, compiled, &channel);
     if (!fault.empty()) return error_in(trigger, fault);
@@ -152,6 +163,7 @@ std::string Program::add(std::vector<Trigger>* triggers) {
     members[channel].emplace_back(&trigger, std::move(compiled));
   }
   trigger_count_ = triggers->size();
+  partial_ = !triggers->empty() && triggers->front().partial;
   std::vector<const Filter*> filters;
   for (size_t channel = 0; channel < channels_.size(); ++channel) {
     channels_[channel].first_word = static_cast<uint32_t>(compiled_.size() / 64);

@@ -70,7 +70,8 @@ class Program {
   static constexpr int64_t kMaxWindowNs = 86'400'000'000'000;
   static constexpr int64_t kMaxPanes = 100;  // per window
 
-  // Returns null, and sets *error, if a trigger is invalid or the triggers exceed a bound.
+  // Returns null, and sets *error, if a trigger is invalid, only some triggers are partial, or the triggers exceed a
+  // bound.
   static std::shared_ptr<const Program> make(std::vector<Trigger> triggers, std::string* error);
 
   struct Compiled {
@@ -79,6 +80,7 @@ class Program {
     std::optional<Condition> clear;  // replaces `condition` while an alert is in force
     uint32_t after = 1;
     int64_t cooldown_ns = 0;
+    bool partial = false;  // as in Trigger
 
     // Counts below this threshold can't cause an event, and counting more packets can't make a condition false. If
     // absent, all counts are tested at the window's end.
@@ -99,7 +101,9 @@ class Program {
     bool uses(Measure measure) const { return condition.uses(measure) || (clear && clear->uses(measure)); }
     int lines() const { return std::max(condition.lines(), clear ? clear->lines() : 0); }
     SketchKinds sketches() const;
-    bool holds_when_empty() const { return condition.holds_when_empty() || (clear && clear->holds_when_empty()); }
+    bool holds_when_empty() const {
+      return !partial && (condition.holds_when_empty() || (clear && clear->holds_when_empty()));
+    }
   };
 
   const std::vector<Channel>& channels() const { return channels_; }
@@ -109,6 +113,10 @@ class Program {
   bool has_trigger(uint32_t bit) const { return compiled_[bit].has_value(); }
   size_t bits() const { return compiled_.size(); }
   size_t trigger_count() const { return trigger_count_; }
+  // Returns true if its triggers are partial.
+  bool partial() const { return partial_; }
+  // Returns the shortest time between the ends of two windows, or INT64_MAX if there are no triggers.
+  int64_t shortest_every_ns() const;
   // Returns true if triggers use measures of TCP connections, so that samples must come with their TcpFacts.
   bool needs_tcp() const { return needs_tcp_; }
   // Returns the window of kInFlightBytes and kUnackedBytes, or 0 if no trigger uses them.
@@ -148,6 +156,7 @@ class Program {
   std::vector<Channel> channels_;
   std::vector<std::optional<Compiled>> compiled_;
   size_t trigger_count_ = 0;
+  bool partial_ = false;
   bool needs_tcp_ = false;
   int64_t in_flight_window_ns_ = 0;
   PrefixClasses source_, destination_;

@@ -29,13 +29,17 @@ SharedTriggers::SharedTriggers(std::shared_ptr<const Program> program, uint32_t 
     : lanes_(lanes), last_(std::move(program)), reported_(last_.get()), tcp_(tcp_needs(*last_)), supplying_(lanes) {
   EventSink* sink = this;
   if (lanes == 1) {
-    engine_ = std::make_unique<TriggerEngine>(last_, TriggerOptions{.sweeps_bursts = false}, sink);
+    TriggerOptions options = {.sweeps_bursts = false};
+    // The bound on groups also limits the number of their values.
+    if (last_->partial()) options.sweep.max_events = UINT32_MAX;
+    engine_ = std::make_unique<TriggerEngine>(last_, options, sink);
   } else {
     host_ = std::make_unique<HostTriggers>(last_, lanes, options_for(*last_), SweepOptions(), sink);
   }
 }
 
 std::string SharedTriggers::replace(std::shared_ptr<const Program> program) {
+  if (program->partial() || last_->partial()) return "Partial triggers can't be replaced.";
   if (common_pane_ns(*last_, *program) == 0) {
     return "The windows of the new and the current triggers have no common end within a day, so the triggers can't be "
            "replaced.";

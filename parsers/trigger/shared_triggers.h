@@ -30,7 +30,7 @@ namespace tapline::trigger {
 // `since_ns_` when it becomes false, and `supplying_` publishes that a lane has read `tcp_`.
 class SharedTriggers final : private EventSink {
  public:
-  // REQUIRES: exactly `lanes` lanes join; at most HostTriggers::kMaxLanes.
+  // REQUIRES: exactly `lanes` lanes join; at most HostTriggers::kMaxLanes. `lanes` is 1 if the program is partial.
   SharedTriggers(std::shared_ptr<const Program> program, uint32_t lanes);
 
   static constexpr int64_t kNoTcp = -1;

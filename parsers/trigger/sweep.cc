@@ -438,6 +438,7 @@ bool Sweep::is_alert(uint32_t bit, const Counts& counts, Event* event) {
   const AlertStates::Key key = {bit, event->scope, event->group};
   const Condition& condition = condition_of(trigger, key);
   event->verdict = condition.test(counts, &event->value);
+  if (trigger.partial) return true;
   if (&condition != &trigger.condition) trigger.condition.test(counts, &event->value);
   if (event->verdict == Verdict::kFalse || (report_.partial && !condition.rises())) return false;
   if (!channel_.early.empty() && alerts_.has_met(key, end_ns())) return false;  // it was reported before

@@ -36,7 +36,8 @@ class QueryTriggers final : public trigger::EventSink {
       : query_(uint64_t{1} << query),
         shared_(std::move(shared)),
         lane_(shared_->join()),
-        tcp_window_ns_(shared_->tcp_window_ns()) {}
+        tcp_window_ns_(shared_->tcp_window_ns()),
+        partial_(shared_->program(lane_).partial()) {}
 
   // Returns the last accepted value of SharedTriggers::tcp_window_ns().
   int64_t tcp_window_ns() const { return tcp_window_ns_; }
@@ -73,11 +74,16 @@ class QueryTriggers final : public trigger::EventSink {
   void close(int64_t time_ns, Emitter& out) {
     flush(out);
     new_samples_ = 0;
-    shared_->close(lane_, time_ns, this);
+    if (partial_) {
+      // The values are tuples with times within their window, so they must be emitted before any later tuple.
+      shared_->advance(lane_, time_ns, this);
+    } else {
+      shared_->close(lane_, time_ns, this);
+    }
     passed_ns_ = time_ns;
   }
 
-  bool has_work() const { return new_samples_ > 0 || shared_->has_work(); }
+  bool has_work() const { return !partial_ && (new_samples_ > 0 || shared_->has_work()); }
 
   // Sweeps, and after a burst that was small, also counts and tests its packets: a lane with few packets has the time,
   // and their events need not wait.
@@ -136,7 +142,7 @@ class QueryTriggers final : public trigger::EventSink {
     totals_.suppressed_events += report.suppressed_events;
     out_->lose(LossReason::kParserMemoryFull,
                report.suppressed_events + report.untracked_alerts + report.untracked_groups + report.missed_values +
-                   report.uncounted_packets,
+                   report.uncounted_packets + (partial_ ? report.rest_packets : 0),
                query_);
   }
 
@@ -144,10 +150,13 @@ class QueryTriggers final : public trigger::EventSink {
     const trigger::Channel& channel = shared_->reported_program().channels()[event.channel];
     const int64_t ended_ns = shared_->ended_ns();
     if (event.window_end_ns - channel.every_ns > ended_ns) return;
+    const bool is_absent = event.value.presence != trigger::Presence::kPresent;
+    if (partial_ && (is_absent || event.scope == EventScope::kRest)) return;
     const std::string group = trigger::text_of(channel.by, event.group);
     const std::string exemplars = trigger::text_of(event.exemplars);
     const bool self_identifying = event.scope == EventScope::kGroup;
-    const bool is_known = event.value.low == event.value.high && event.value.presence == trigger::Presence::kPresent;
+    // Packets that are missing from a partial value were counted as lost.
+    const bool is_known = !is_absent && (partial_ || event.value.low == event.value.high);
     const bool may_grow = event.ready_ns < event.window_end_ns;
     TupleHeader header;
     header.time_ns = out_->now_ns();
@@ -156,16 +165,23 @@ class QueryTriggers final : public trigger::EventSink {
     header.dst_ip = event.group.dst_ip();
     header.dst_port = event.group.dst_port();
     header.queries = query_;
-    out_->emit_event(
-        header, {Value::u64(event.trigger), Value::string(name_of(event.scope)),
-                 self_identifying ? Value::string(group) : Value::absent(FieldType::kString),
-                 is_known ? Value::f64(event.value.low) : Value::absent(FieldType::kF64), bound(event.value.low),
-                 may_grow ? Value::absent(FieldType::kF64) : bound(event.value.high), Value::i64(event.window_start_ns),
-                 Value::i64(event.window_end_ns), Value::boolean(event.verdict == trigger::Verdict::kTrue),
-                 Value::boolean(event.partial || event.window_end_ns > ended_ns), Value::u64(event.lost_packets),
-                 Value::i64(std::min(event.ready_ns, ended_ns)),
-                 exemplars.empty() ? Value::absent(FieldType::kString) : Value::string(exemplars),
-                 Value::absent(FieldType::kString)});
+    const std::array values = {
+        Value::u64(event.trigger),
+        Value::string(partial_ ? "partial" : name_of(event.scope)),
+        self_identifying ? Value::string(group) : Value::absent(FieldType::kString),
+        is_known ? Value::f64(event.value.low) : Value::absent(FieldType::kF64),
+        bound(event.value.low),
+        may_grow ? Value::absent(FieldType::kF64) : bound(event.value.high),
+        Value::i64(event.window_start_ns),
+        Value::i64(event.window_end_ns),
+        Value::boolean(event.verdict == trigger::Verdict::kTrue),
+        Value::boolean(event.partial || event.window_end_ns > ended_ns),
+        Value::u64(event.lost_packets),
+        Value::i64(std::min(event.ready_ns, ended_ns)),
+        exemplars.empty() ? Value::absent(FieldType::kString) : Value::string(exemplars),
+        Value::absent(FieldType::kString),
+    };
+    partial_ ? out_->emit(header, values) : out_->emit_event(header, values);
   }
 
  private:
@@ -189,6 +205,7 @@ class QueryTriggers final : public trigger::EventSink {
   std::shared_ptr<SharedTriggers> shared_;
   uint32_t lane_;  // this lane's number in `shared_`
   int64_t tcp_window_ns_;
+  bool partial_;  // events are values for the stream job, not events
   TriggerTotals totals_;
   Emitter* out_ = nullptr;  // the current call's emitter
   std::array<Sample, trigger::Gather::kBurst> samples_;
@@ -371,7 +388,8 @@ const Schema& TriggerParser::schema() const {
       .fields =
           {{"trigger", FieldType::kU64, "", "Index of the trigger's processor in PROCESS, from 0"},
            {"scope", FieldType::kString, "",
-            "all: the trigger has no groups; group: one group; rest: groups that were counted together"},
+            "all: the trigger has no groups; group: one group; rest: groups that were counted together; partial: the "
+            "part of a value that this monitor captured"},
            optional({"group", FieldType::kString, "", "Names and values of the group's fields"}),
            optional({"value", FieldType::kF64, "",
                      "The value that the condition compares; absent if only its bounds are known"}),

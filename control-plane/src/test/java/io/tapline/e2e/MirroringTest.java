@@ -96,6 +96,11 @@ class MirroringTest {
   }
 
   @Test
+  void aTriggerAddsUpThePacketsOfTwoMonitors() throws Exception {
+    new SplitBurst(network).run();
+  }
+
+  @Test
   void theNetworkIsReportedFromTheInventoryAndFromItsSwitches() throws Exception {
     Fabric.await(
         "no packets are in flight", () -> network.get("/topology").path("settled").asBoolean());

@@ -4,6 +4,7 @@ import com.google.protobuf.util.Durations;
 import io.tapline.compiler.access.Rights;
 import io.tapline.compiler.catalogue.Catalogue;
 import io.tapline.compiler.catalogue.ParserInfo;
+import io.tapline.compiler.packets.SplitTriggers;
 import io.tapline.compiler.packets.TriggerCost;
 import io.tapline.compiler.packets.TupleTriggers;
 import io.tapline.compiler.taps.KnownTaps;
@@ -26,6 +27,7 @@ import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -159,13 +161,6 @@ public final class Compiler {
     Placement.Placed placed = placement.place(match);
     PacketTriggers.Split split = packets.split(processors);
     List<TupleTrigger> tupleTriggers = TupleTriggers.of(split.processors(), sampling);
-    if (!split.triggers().isEmpty() && placed.monitors().size() > 1) {
-      refuseSeveralMonitors(query, split, placed.monitors().size());
-      return CompileResult.wrong(errors.notes(), errors.sorted());
-    }
-    if (!fitIntoMonitor(query, split)) {
-      return CompileResult.wrong(errors.notes(), errors.sorted());
-    }
     Plan.Builder plan =
         Plan.newBuilder()
             .setFormat(PLAN_FORMAT)
@@ -187,8 +182,11 @@ public final class Compiler {
             .addAllTriggers(split.triggers())
             .addAllTupleTriggers(tupleTriggers);
     queues.reported(selection).ifPresent(plan::setReported);
-    return new CompileResult(
-        Optional.of(TupleTriggers.inMonitors(plan.build())), errors.notes(), List.of());
+    if (!fitIntoMonitor(query, split) || !canSplit(query, plan.build())) {
+      return CompileResult.wrong(errors.notes(), errors.sorted());
+    }
+    Plan placedPlan = TupleTriggers.inMonitors(SplitTriggers.split(plan.build()));
+    return new CompileResult(Optional.of(placedPlan), errors.notes(), List.of());
   }
 
   private List<ParserInfo> parsers(List<Ast.Parser> writtenParsers) {
@@ -216,13 +214,19 @@ public final class Compiler {
     return names;
   }
 
-  private void refuseSeveralMonitors(Ast.Query query, PacketTriggers.Split split, int monitors) {
-    Ast.Processor first = query.processors().get(split.triggers().get(0).getProcessor());
-    String message =
-        "%d monitors capture this trigger's packets, so none of them can compute the sum"
-            .formatted(monitors);
-    String expected = "every=1s or more, or a FROM and TO whose traffic one monitor captures";
-    errors.conflict(first.name().span(), message, expected);
+  /**
+   * Returns true if the plan's monitors can test its triggers together; otherwise reports errors.
+   */
+  private boolean canSplit(Ast.Query query, Plan plan) {
+    Map<Integer, String> obstacles = SplitTriggers.obstacles(plan);
+    obstacles.forEach(
+        (number, obstacle) ->
+            errors.conflict(
+                query.processors().get(number).name().span(),
+                "%d monitors capture this trigger's packets, and %s"
+                    .formatted(plan.getMonitorsCount(), obstacle),
+                "another condition, every=10ms or more, or a FROM and TO whose traffic one monitor captures"));
+    return obstacles.isEmpty();
   }
 
   /**

@@ -331,8 +331,11 @@ final class PacketTriggers {
   private String place(Plan plan, int index, Processor processor) {
     for (PacketTrigger trigger : plan.getTriggersList()) {
       if (trigger.getProcessor() == index) {
-        String where = "in the monitor, on packets%s, ".formatted(narrowed(trigger));
-        return where + reason(trigger);
+        return trigger.getPartial()
+            ? "in the stream job, which combines the values that %d monitors compute from packets%s, in windows of %s"
+                .formatted(
+                    plan.getMonitorsCount(), narrowed(trigger), windows(processor.getWindow()))
+            : "in the monitor, on packets%s, ".formatted(narrowed(trigger)) + reason(trigger);
       }
     }
     for (TupleTrigger trigger : plan.getTupleTriggersList()) {

@@ -155,7 +155,7 @@ public final class TriggerCompiler {
     this.context =
         query(EXAMPLE)
             .plan()
-            .filter(plan -> plan.getTriggersCount() == 1)
+            .filter(TriggerCompiler::testsOneTrigger)
             .filter(plan -> plan.getTriggers(0).getParser().equals(plan.getParsers(0)))
             .filter(plan -> plan.getParsersCount() == 2);
     this.parser = context.flatMap(plan -> catalogue.parser(plan.getParsers(0))).orElse(null);
@@ -171,13 +171,18 @@ public final class TriggerCompiler {
         continue;
       }
       CompileResult whole = query(triggers.get(i));
-      Optional<Plan> plan = whole.plan().filter(found -> found.getTriggersCount() == 1);
+      Optional<Plan> plan = whole.plan().filter(TriggerCompiler::testsOneTrigger);
       if (plan.isEmpty()) {
         return new CompiledTriggers(compiled, whole.errors());
       }
       compiled.add(plan.get().getTriggers(0));
     }
     return new CompiledTriggers(compiled, List.of());
+  }
+
+  /** Returns true if one monitor tests the plan's only trigger on packets. */
+  private static boolean testsOneTrigger(Plan plan) {
+    return plan.getTriggersCount() == 1 && !plan.getTriggers(0).getPartial();
   }
 
   private CompileResult query(TriggerText trigger) {

@@ -291,8 +291,7 @@ class PacketTriggersTest {
     assertThat(result.text()).contains("group=(src_ip/24, dst_port)");
   }
 
-  @Test
-  void severalMonitorsHaveNoCommonSum() {
+  private static CompileResult overTwoMonitors(String processors) {
     Placement two =
         match ->
             new Placement.Placed(
@@ -301,14 +300,91 @@ class PacketTriggersTest {
                     Monitor.newBuilder().setId("b").setPartition(1).build()),
                 List.of());
     Compiler.Options options = new Compiler.Options("q-test", 1, Fixtures.OPTIONS.rights(), two);
-    CompileResult result =
-        Compiler.compile(
-            "PARSE tcp_pkt_size TO h1 SAMPLE * PROCESS " + SHORT,
-            Fixtures.CATALOGUE,
-            Fixtures.INVENTORY,
-            options);
+    return Compiler.compile(
+        "PARSE packets TO h1 SAMPLE * PROCESS " + processors,
+        Fixtures.CATALOGUE,
+        Fixtures.INVENTORY,
+        options);
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @CsvSource({
+    "sum(bytes) > 50KB,SUM,ABOVE,50000",
+    "count(syn) >= 100,SUM,AT_LEAST,100",
+    "rate(bytes) / 2 + sum(payload_bytes) * 3 > 9,SUM,ABOVE,9",
+    "sum(bytes) - 1500 * count > 0,SUM,ABOVE,0",
+    "max(bytes) > 1400,MAX,ABOVE,1400",
+    "min(rtt_ns) > 20ms,MIN,ABOVE,20000000",
+  })
+  void theJobCombinesTheValuesOfSeveralMonitors(
+      String when, String aggregate, Condition.Comparison comparison, double threshold) {
+    Plan plan =
+        overTwoMonitors(
+                "(trigger: when=\"%s\", group=src_ip, every=10ms, w=30ms, after=2, cooldown=50ms)"
+                    .formatted(when))
+            .plan()
+            .orElseThrow();
+    PacketTrigger trigger = plan.getTriggers(0);
+    assertThat(trigger.getPartial()).isTrue();
+    assertThat(trigger.getAfter()).isZero();
+    assertThat(trigger.hasCooldown()).isFalse();
+    assertThat(trigger.hasWindow()).isFalse();
+    assertThat(Durations.toMillis(trigger.getEvery())).isEqualTo(10);
+    Processor job = plan.getProcessors(0);
+    assertThat(job.getParser()).isEqualTo("trigger");
+    assertThat(job.getAggregate()).isEqualTo(aggregate);
+    assertThat(job.getCondition().getComparison()).isEqualTo(comparison);
+    assertThat(job.getCondition().getThreshold()).isEqualTo(threshold);
+    assertThat(job.getTrigger().getClear()).isEqualTo(threshold);
+    assertThat(job.getTrigger().getAfter()).isEqualTo(2);
+    assertThat(Durations.toMillis(job.getTrigger().getCooldown())).isEqualTo(50);
+    assertThat(Durations.toMillis(job.getWindow().getSize())).isEqualTo(30);
+    assertThat(Durations.toMillis(job.getWindow().getSlide())).isEqualTo(10);
+    assertThat(plan.getTupleTriggersList()).isEmpty();
+    assertThat(Explain.render(plan, List.of()))
+        .contains(
+            "processor 1: in the stream job, which combines the values that 2 monitors compute from"
+                + " packets, in windows of 30ms every 10ms");
+  }
+
+  @Test
+  void anAlertOverSeveralMonitorsEndsBelowItsThreshold() {
+    Plan plan =
+        overTwoMonitors("(trigger: when=\"sum(bytes) > 5MB\", clear=2MB, every=10ms)")
+            .plan()
+            .orElseThrow();
+    assertThat(plan.getTriggers(0).getClearList()).isEmpty();
+    assertThat(plan.getProcessors(0).getTrigger().getClear()).isEqualTo(2e6);
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @CsvSource({
+    "when=\"share(syn) > 0.5\"",
+    "when=\"sum(bytes) < 50KB\"",
+    "when=\"count + 10 > 50\"",
+    "when=\"sum(bytes) * count > 50\"",
+    "when=\"100 / count > 50\"",
+    "when=\"max(bytes) - count > 5\"",
+    "when=\"count > 5 and sum(bytes) > 5\"",
+    "when=\"5 < count\"",
+    "when=\"flows > 100\"",
+    "when=\"p99(bytes) > 100\"",
+    "'when=\"burst(bytes, 80us) > 100\"'",
+    "'when=\"count > 100\", clear=\"sum(bytes) < 5\"'",
+  })
+  void someValuesOfSeveralMonitorsCannotBeCombined(String arguments) {
+    CompileResult result = overTwoMonitors("(trigger: %s, every=10ms)".formatted(arguments));
     assertThat(result.plan()).isEmpty();
-    assertThat(result.errors()).singleElement().asString().contains("2 monitors");
+    assertThat(result.errors())
+        .singleElement()
+        .asString()
+        .contains("2 monitors capture this trigger's packets, and only a sum");
+  }
+
+  @Test
+  void theJobCombinesNoWindowsBelowTenMilliseconds() {
+    CompileResult result = overTwoMonitors("(trigger: when=\"count > 5\", every=5ms)");
+    assertThat(result.errors()).singleElement().asString().contains("in windows of 10ms or more");
   }
 
   @Test

@@ -10,6 +10,7 @@ import io.tapline.compiler.catalogue.ParserInfo;
 import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.compiler.network.StreamLayout;
 import io.tapline.compiler.network.Traffic;
+import io.tapline.compiler.packets.SplitTriggers;
 import io.tapline.compiler.packets.TupleTriggers;
 import io.tapline.compiler.taps.KnownTaps;
 import io.tapline.compiler.taps.PortNames;
@@ -145,6 +146,10 @@ public final class QueryPlanner {
         .map(Source::unavailable)
         .filter(reason -> !reason.isEmpty())
         .ifPresent(reason -> notes.add(Note.warning(reason)));
+    String split = splitTriggers(plan);
+    if (!split.isEmpty()) {
+      notes.add(Note.warning("the query can't start: " + split));
+    }
     return notes;
   }
 
@@ -314,11 +319,13 @@ public final class QueryPlanner {
 
   /** Returns why a plan's triggers can't run in its monitors; empty if they can. */
   private static String splitTriggers(Plan plan) {
-    boolean split = plan.getTriggersCount() > 0 && plan.getMonitorsCount() > 1;
-    return split
-        ? "%d monitors get the query's packets, so none of them can compute the sums of its triggers: set every=1s or more, or a narrower FROM and TO"
-            .formatted(plan.getMonitorsCount())
-        : "";
+    return SplitTriggers.obstacles(plan).entrySet().stream()
+        .findFirst()
+        .map(
+            obstacle ->
+                "%d monitors capture the packets of processor %d, and %s: use another condition, every=10ms or more, or a narrower FROM and TO"
+                    .formatted(plan.getMonitorsCount(), obstacle.getKey() + 1, obstacle.getValue()))
+        .orElse("");
   }
 
   /**
@@ -379,12 +386,13 @@ public final class QueryPlanner {
 
   /** Returns the plan as it would be if switches mirrored its packets. */
   private static Plan asIfMirrored(Plan plan, NetworkPlan network) {
-    return plan.toBuilder()
-        .clearMonitors()
-        .addAllMonitors(network.placed().monitors())
-        .clearRules()
-        .addAllRules(network.placed().rules())
-        .build();
+    return shared(
+        plan.toBuilder()
+            .clearMonitors()
+            .addAllMonitors(network.placed().monitors())
+            .clearRules()
+            .addAllRules(network.placed().rules())
+            .build());
   }
 
   private Plan withStream(Plan plan) {
@@ -395,14 +403,21 @@ public final class QueryPlanner {
   }
 
   private Plan withMonitors(Plan plan, Optional<Source> source, Optional<NetworkPlan> place) {
-    return TupleTriggers.inMonitors(
+    Plan placedPlan =
         place
             .map(network -> PartPlans.placed(plan, network))
             .or(
                 () ->
                     source.flatMap(
                         inputs -> inputs.hosts().map(hosts -> watched(plan, inputs, hosts))))
-            .orElse(plan));
+            .orElse(plan);
+    return shared(placedPlan);
+  }
+
+  /** Returns the plan with triggers that its monitors can test together. */
+  private static Plan shared(Plan plan) {
+    boolean canSplit = SplitTriggers.obstacles(plan).isEmpty();
+    return TupleTriggers.inMonitors(canSplit ? SplitTriggers.split(plan) : plan);
   }
 
   private Plan watched(Plan plan, Source source, AgentRegistry hosts) {

@@ -11,9 +11,11 @@ import io.tapline.schema.proto.PacketStep.Measure;
 import io.tapline.schema.proto.PacketStep.Operator;
 import io.tapline.schema.proto.Processor;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -107,7 +109,7 @@ public record PacketCondition(
   /** Returns the steps of {@code when} with the threshold {@code clear}. */
   private static Optional<List<PacketStep>> replaced(
       PacketExpression when, Ast.Word clear, Errors errors) {
-    if (!when.comparesOneNumber()) {
+    if (!PacketExpression.comparesOneNumber(when.steps())) {
       errors.type(
           clear.span(),
           "clear= can be a threshold only if when= is one comparison with a number",
@@ -128,6 +130,58 @@ public record PacketCondition(
         .filter(PacketStep::hasMeasure)
         .flatMap(step -> Optional.ofNullable(UNSUMMED.get(step.getMeasure())).stream())
         .findFirst();
+  }
+
+  /**
+   * A condition on a value that several monitors compute together.
+   *
+   * @param aggregate name of the aggregate that combines the monitors' values
+   * @param clear threshold below which an alert ends
+   */
+  public record Combined(String aggregate, Condition condition, double clear) {}
+
+  /**
+   * Returns the condition that the stream job tests if several monitors capture the packets; empty
+   * if their values can't be combined.
+   */
+  public Optional<Combined> combined() {
+    if (!isRisingComparison() || !clear.isEmpty() && !differsInNumber(when, clear)) {
+      return Optional.empty();
+    }
+    Condition.Comparison comparison =
+        when.get(when.size() - 1).getOperator() == Operator.GREATER
+            ? Condition.Comparison.ABOVE
+            : Condition.Comparison.AT_LEAST;
+    double threshold = compared(when);
+    return PartialValues.aggregate(when.subList(0, when.size() - 2))
+        .map(
+            aggregate ->
+                new Combined(
+                    aggregate,
+                    Condition.newBuilder()
+                        .setComparison(comparison)
+                        .setThreshold(threshold)
+                        .build(),
+                    clear.isEmpty() ? threshold : compared(clear)));
+  }
+
+  /** Returns true if {@code when} is one comparison, by {@code >} or {@code >=}, with a number. */
+  private boolean isRisingComparison() {
+    Set<Operator> rising = EnumSet.of(Operator.GREATER, Operator.GREATER_EQUAL);
+    return PacketExpression.comparesOneNumber(when)
+        && rising.contains(when.get(when.size() - 1).getOperator());
+  }
+
+  /** Returns true if two comparisons with a number are the same but for that number. */
+  private static boolean differsInNumber(List<PacketStep> one, List<PacketStep> other) {
+    return PacketExpression.comparesOneNumber(other)
+        && one.size() == other.size()
+        && one.subList(0, one.size() - 2).equals(other.subList(0, one.size() - 2))
+        && one.get(one.size() - 1).equals(other.get(one.size() - 1));
+  }
+
+  private static double compared(List<PacketStep> comparison) {
+    return comparison.get(comparison.size() - 2).getConstant();
   }
 
   static PacketStep step(Measure measure) {

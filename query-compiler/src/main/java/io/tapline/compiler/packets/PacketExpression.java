@@ -127,8 +127,8 @@ final class PacketExpression {
     return comparedUnit;
   }
 
-  /** Returns true if the condition is a single comparison with a number on its right. */
-  boolean comparesOneNumber() {
+  /** Returns true if a condition is a single comparison with a number on its right. */
+  static boolean comparesOneNumber(List<PacketStep> steps) {
     long comparisons =
         steps.stream()
             .filter(PacketStep::hasOperator)
