@@ -88,6 +88,7 @@ final class SplitBurst {
       long startNs = row.path("window_start_ns").asLong();
       assertThat(bursts.keySet()).anyMatch(burst -> Math.abs(burst - startNs) <= WINDOW_NS);
       assertThat(row.at("/key/src_ip").asText()).isEqualTo(address(CLIENT));
+      assertThat(row.path("exemplars")).as("a sum belongs to no flow").isEmpty();
     }
     // While the machine stands still, a burst may reach the monitors in another window.
     assertThat(raised)

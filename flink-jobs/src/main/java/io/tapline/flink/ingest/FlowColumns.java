@@ -46,6 +46,11 @@ final class FlowColumns {
     return column < 0 || columns.type(column) != Column.Type.ADDRESS ? -1 : column;
   }
 
+  /** Returns false if a row does not belong to a flow, such as the load of a link. */
+  boolean hasFlow(int row) {
+    return hash < 0 || columns.longAt(hash, row) != 0;
+  }
+
   /**
    * Returns an exemplar for a row that became certain at {@code endNs}. Fields without a column are
    * 0 or empty.

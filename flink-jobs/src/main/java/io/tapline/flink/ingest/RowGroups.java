@@ -177,7 +177,7 @@ final class RowGroups {
   private void offerExemplars(GroupTable table, int begin, int end) {
     for (int row = begin; row < end; row++) {
       int slot = slots.slot(row);
-      if (rows.timeNs(row) <= exemplarsUntilNs[slot]) {
+      if (rows.timeNs(row) <= exemplarsUntilNs[slot] && rows.hasFlow(row)) {
         int entry = entryOfSlot[slot];
         table.offerExemplar(entry, rows.exemplar(row));
         exemplarsUntilNs[slot] = table.exemplarsUntilNs(entry);

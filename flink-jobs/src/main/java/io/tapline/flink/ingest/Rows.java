@@ -273,9 +273,18 @@ public final class Rows {
    * empty.
    */
   Exemplar exemplar(int row) {
+    return flow().exemplar(row, timesNs[row], batch.getMonitor());
+  }
+
+  /** Returns false if a row does not belong to a flow, so it has no exemplar. */
+  boolean hasFlow(int row) {
+    return flow().hasFlow(row);
+  }
+
+  private FlowColumns flow() {
     if (flow == null) {
       flow = new FlowColumns(columns);
     }
-    return flow.exemplar(row, timesNs[row], batch.getMonitor());
+    return flow;
   }
 }
