@@ -9,6 +9,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.DatagramChannel;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -109,6 +110,7 @@ class MonitorWatchTest {
                   .stderr())
           .contains("this server has no MultiLog node");
       refused();
+      anAlertLasts(link.address());
       stop();
 
       server = Server.start(arguments);
@@ -121,6 +123,53 @@ class MonitorWatchTest {
       assertThat(cli("watch", "list")).isEmpty();
       stop();
     }
+  }
+
+  /**
+   * Tests a watch whose windows overlap. A burst is part of three of them, and the alert begins
+   * with the second.
+   */
+  private void anAlertLasts(String address) throws Exception {
+    String[] add = {
+      "watch",
+      "add",
+      "dst_port == " + PORT,
+      "--when",
+      "sum(bytes) > 5KB",
+      "--run",
+      "monitor",
+      "--every",
+      "100ms",
+      "--window",
+      "300ms",
+      "--after",
+      "2",
+      "--clear",
+      "4KB",
+      "--cooldown",
+      "1ms"
+    };
+    JsonNode watch = cli(add).get(0);
+    assertThat(watch.path("window_ns").asLong()).isEqualTo(300_000_000);
+    assertThat(watch.path("after").asInt()).isEqualTo(2);
+    assertThat(watch.path("clear").asText()).isEqualTo("4KB");
+    List<JsonNode> alerts = new ArrayList<>();
+    Await.until(
+        "an alert of two windows",
+        TIMEOUT,
+        () -> {
+          alerts.clear();
+          alerts.addAll(burst(address, 1));
+          alerts.removeIf(alert -> !alert.path("watch").equals(watch.path("id")));
+          return alerts.size() > 1;
+        });
+    long firstNs = alerts.get(0).path("window_start_ns").asLong();
+    assertThat(alerts.get(0).path("window_end_ns").asLong()).isEqualTo(firstNs + 300_000_000);
+    assertThat(alerts.get(1).path("window_start_ns").asLong()).isEqualTo(firstNs + 100_000_000);
+    assertThat(firstNs)
+        .as("the window before it met the condition as well")
+        .isGreaterThanOrEqualTo(watch.path("counting_since_ns").asLong() + 100_000_000);
+    Cli.run("watch", "remove", watch.path("id").asText(), "--server", server.url()).expectSuccess();
   }
 
   private void refused() {

@@ -12,6 +12,7 @@ import io.tapline.compiler.text.Syntax;
 import io.tapline.schema.proto.PacketTrigger;
 import io.tapline.schema.proto.Plan;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -46,17 +47,37 @@ public final class TriggerCompiler {
   private final Map<TriggerText, Optional<PacketTrigger>> wide = new ConcurrentHashMap<>();
 
   /**
+   * When a trigger's alerts begin and end.
+   *
+   * @param clear threshold or condition that ends an alert; blank for none
+   * @param cooldownNs minimum time between the beginnings of two alerts; 0 for none
+   */
+  public record Alerting(int after, String clear, long cooldownNs, String severity) {}
+
+  /**
    * The arguments of a trigger, as written.
    *
    * @param when condition on the packets of a window
    * @param group groups; empty for all packets together
    * @param only condition on packets; blank for none
-   * @param everyNs length of the windows
+   * @param everyNs time between the ends of two windows
+   * @param windowNs length of the windows
    */
   public record TriggerText(
-      String when, List<String> group, String only, long everyNs, String severity) {
+      String when,
+      List<String> group,
+      String only,
+      long everyNs,
+      long windowNs,
+      Alerting alerting) {
     public TriggerText {
       group = List.copyOf(group);
+    }
+
+    /** Creates a trigger whose windows do not overlap, and whose alerts last for one window. */
+    public TriggerText(
+        String when, List<String> group, String only, long everyNs, String severity) {
+      this(when, group, only, everyNs, everyNs, new Alerting(1, "", 0, severity));
     }
 
     /** Returns the trigger as it is written in PROCESS. */
@@ -69,13 +90,32 @@ public final class TriggerCompiler {
       if (!only.isBlank()) {
         arguments.add("only=\"%s\"".formatted(only));
       }
-      arguments.add("every=" + Literals.durationText(everyNs));
-      arguments.add("severity=" + severity);
+      words().forEach((name, value) -> arguments.add(name + "=" + value));
+      if (!alerting.clear().isBlank()) {
+        arguments.add("clear=\"%s\"".formatted(alerting.clear()));
+      }
       return "(trigger: %s)".formatted(String.join(", ", arguments));
     }
 
+    /** Returns the arguments that are written without quotes, by name. */
+    private Map<String, String> words() {
+      Map<String, String> words = new LinkedHashMap<>();
+      words.put("every", Literals.durationText(everyNs));
+      if (windowNs != everyNs) {
+        words.put("w", Literals.durationText(windowNs));
+      }
+      if (alerting.after() != 1) {
+        words.put("after", Integer.toString(alerting.after()));
+      }
+      if (alerting.cooldownNs() != 0) {
+        words.put("cooldown", Literals.durationText(alerting.cooldownNs()));
+      }
+      words.put("severity", alerting.severity());
+      return words;
+    }
+
     private TriggerText withoutOnly() {
-      return new TriggerText(when, group, "", everyNs, severity);
+      return new TriggerText(when, group, "", everyNs, windowNs, alerting);
     }
 
     /**
@@ -91,9 +131,10 @@ public final class TriggerCompiler {
       if (!only.isBlank()) {
         arguments.add(argument("only", quoted(only)));
       }
-      String every = Literals.durationText(everyNs);
-      arguments.add(argument("every", word(every, every)));
-      arguments.add(argument("severity", word(severity, severity)));
+      words().forEach((name, value) -> arguments.add(argument(name, word(value, value))));
+      if (!alerting.clear().isBlank()) {
+        arguments.add(argument("clear", quoted(alerting.clear())));
+      }
       return new Ast.Processor(word("trigger", "trigger"), List.copyOf(arguments));
     }
 
@@ -111,8 +152,15 @@ public final class TriggerCompiler {
 
     /** Returns true if the grammar would parse each argument as the same text. */
     private boolean isPlain() {
-      int length = when.length() + only.length() + group.stream().mapToInt(String::length).sum();
-      return length < Syntax.LONGEST / 2 && isPlain(when) && isPlain(only);
+      int length =
+          when.length()
+              + only.length()
+              + alerting.clear().length()
+              + group.stream().mapToInt(String::length).sum();
+      return length < Syntax.LONGEST / 2
+          && isPlain(when)
+          && isPlain(only)
+          && isPlain(alerting.clear());
     }
 
     private static boolean isPlain(String text) {

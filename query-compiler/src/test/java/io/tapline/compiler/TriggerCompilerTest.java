@@ -2,6 +2,7 @@ package io.tapline.compiler;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.tapline.compiler.TriggerCompiler.Alerting;
 import io.tapline.compiler.TriggerCompiler.CompiledTriggers;
 import io.tapline.compiler.TriggerCompiler.TriggerText;
 import io.tapline.compiler.access.Rights;
@@ -86,6 +87,27 @@ class TriggerCompilerTest {
   private static final List<Long> EVERY =
       List.of(1_000_000L, 10_000_000L, 1_000_000_000L, 90_000_000_000L, 500_000L, 1_500_000L, 7L);
 
+  private static final List<Integer> PANES = List.of(1, 1, 2, 100, 101, 0);
+
+  private static final List<Integer> AFTER = List.of(1, 1, 1, 3, 0, 2_000_000_000);
+
+  private static final List<String> CLEAR =
+      List.of(
+          "",
+          "",
+          "2",
+          "count < 3",
+          "3KB",
+          " ",
+          "sum(bytes) < 1KB and count < 9",
+          "count",
+          "5 apples",
+          "count < \\\"5\\\"",
+          "2\", after=\"3");
+
+  private static final List<Long> COOLDOWN =
+      List.of(0L, 0L, 5_000_000L, 90_000_000_000L, 500_000L, 7L);
+
   private static final List<String> SEVERITIES = List.of("info", "warning", "critical", "loud");
 
   private static <T> T any(Random random, List<T> list) {
@@ -99,12 +121,18 @@ class TriggerCompilerTest {
     for (int i = random.nextInt(3); i > 0; i--) {
       group.add(any(random, GROUPS));
     }
+    long everyNs = any(random, EVERY);
     return new TriggerText(
         any(random, WHEN),
         group,
         any(random, ONLY),
-        any(random, EVERY),
-        any(random, SEVERITIES.subList(0, random.nextInt(20) == 0 ? 4 : 3)));
+        everyNs,
+        everyNs * any(random, PANES),
+        new Alerting(
+            any(random, AFTER),
+            any(random, CLEAR),
+            any(random, COOLDOWN),
+            any(random, SEVERITIES.subList(0, random.nextInt(20) == 0 ? 4 : 3))));
   }
 
   private static CompileResult whole(TriggerText trigger, Inventory inventory) {
@@ -143,7 +171,7 @@ class TriggerCompilerTest {
         assertThat(alone).as(trigger.text()).isEqualTo(expected);
         right++;
       } else if (expected.isPresent()) {
-        assertThat(trigger.when() + trigger.only())
+        assertThat(trigger.when() + trigger.only() + trigger.alerting().clear())
             .as("only unusual characters need the grammar")
             .containsPattern("[\"\\\\\r\n\ud800-\udfff]");
       }

@@ -43,6 +43,8 @@ final class WatchJson {
     json.put("severity", spec.severity()).put("together", spec.together());
     json.set("nodes", MAPPER.valueToTree(spec.nodes()));
     if (spec.run().inMonitor()) {
+      json.put("after", spec.rules().after()).put("clear", spec.rules().clear());
+      json.put("cooldown_ns", spec.rules().cooldownNs());
       json.putObject("monitor")
           .put("reason", spec.run().reason())
           .put("query", watch.query())
@@ -124,7 +126,12 @@ final class WatchJson {
             json.path("together").asBoolean(),
             json.has("monitor")
                 ? new WatchRun(true, json.path("monitor").path("reason").asText())
-                : WatchRun.NODES);
+                : WatchRun.NODES,
+            // Records of earlier versions have no rules.
+            new WatchSpec.Rules(
+                json.path("after").asInt(1),
+                json.path("clear").asText(),
+                json.path("cooldown_ns").asLong()));
     spec.check();
     return spec;
   }

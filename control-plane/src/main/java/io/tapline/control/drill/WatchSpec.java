@@ -1,6 +1,7 @@
 package io.tapline.control.drill;
 
 import io.tapline.compiler.access.Scope;
+import io.tapline.compiler.catalogue.ProcessorCatalogue;
 import io.tapline.control.drill.DrillException.Kind;
 import io.tapline.schema.rpc.AggregateFunction;
 import io.tapline.schema.rpc.Definition;
@@ -27,6 +28,7 @@ import java.util.regex.Pattern;
  * @param run where it is evaluated; in a monitor, {@code when} is a condition on the packets of a
  *     window, {@code filter} is in the syntax of a query's trigger, and only the groups of {@code
  *     aggregate} are used
+ * @param rules when alerts begin and end; only for watches in a monitor
  */
 public record WatchSpec(
     HeaderFilter filter,
@@ -37,7 +39,21 @@ public record WatchSpec(
     String severity,
     List<String> nodes,
     boolean together,
-    WatchRun run) {
+    WatchRun run,
+    Rules rules) {
+  /**
+   * When alerts of a watch in a monitor begin and end, as in a query's trigger.
+   *
+   * @param after number of consecutive windows that must meet the condition before an alert begins
+   * @param clear threshold or condition that ends an alert; empty: the window does not meet the
+   *     condition
+   * @param cooldownNs minimum time between the beginnings of two alerts of a group
+   */
+  public record Rules(int after, String clear, long cooldownNs) {
+    /** An alert begins and ends with each window that meets the condition. */
+    public static final Rules NONE = new Rules(1, "", 0);
+  }
+
   /** The names that {@link #PROGRESS} matches. */
   public static final Set<String> PROGRESS_NAMES = Set.of("SEQ", "TS");
 
@@ -63,6 +79,9 @@ public record WatchSpec(
 
   private static final long MIN_BUCKET_NS = 1_000_000;
 
+  /** Maximum length of a monitor's window, as a multiple of {@code everyNs}. */
+  private static final long MAX_PANES = 100;
+
   /** Number of buckets in a window, which slides by one bucket at a time. */
   private static final long BUCKETS = 10;
 
@@ -75,6 +94,20 @@ public record WatchSpec(
   /** Creates a specification, which {@link #check} validates. */
   public WatchSpec {
     nodes = List.copyOf(nodes);
+  }
+
+  /** Creates a watch whose alerts have no rules. */
+  public WatchSpec(
+      HeaderFilter filter,
+      DrillAggregate aggregate,
+      String when,
+      long windowNs,
+      long everyNs,
+      String severity,
+      List<String> nodes,
+      boolean together,
+      WatchRun run) {
+    this(filter, aggregate, when, windowNs, everyNs, severity, nodes, together, run, Rules.NONE);
   }
 
   /** Creates a watch on nodes. */
@@ -135,16 +168,25 @@ public record WatchSpec(
     }
     if (run.inMonitor()) {
       checkMonitor();
+    } else if (!rules.equals(Rules.NONE)) {
+      throw DrillException.invalid(
+          "nodes report each window that meets the condition: leave out after, clear and cooldown, or use run=monitor");
     } else if (together) {
       SharedThreshold.parse(when, aggregate);
     }
   }
 
   private void checkMonitor() throws DrillException {
-    if (windowNs != everyNs) {
+    if (windowNs % everyNs != 0 || windowNs / everyNs > MAX_PANES) {
       throw DrillException.invalid(
-          "a monitor's windows do not slide: window and every must be equal, or one of them left out");
-    } else if (together || !nodes.isEmpty()) {
+          "a monitor's window must be a multiple of every, at most %d times as long"
+              .formatted(MAX_PANES));
+    } else if (rules.after() < 1 || rules.after() > ProcessorCatalogue.MAX_AFTER) {
+      throw DrillException.invalid("after must be 1 to " + ProcessorCatalogue.MAX_AFTER);
+    } else if (rules.cooldownNs() != 0) {
+      requireTime("cooldown", rules.cooldownNs());
+    }
+    if (together || !nodes.isEmpty()) {
       throw DrillException.invalid(
           "a watch in a monitor counts the packets of the server's one monitor: leave out hosts and together, or use run=node");
     } else if (!aggregate.text().equals("COUNT")) {
@@ -155,7 +197,7 @@ public record WatchSpec(
       throw DrillException.invalid(
           "a monitor groups packets by addresses, networks and ports, such as src_ip/24 or dst_port, not by "
               + String.join(", ", aggregate.groupBy()));
-    } else if ((filter.text() + when).contains("\"")) {
+    } else if ((filter.text() + when + rules.clear()).contains("\"")) {
       throw DrillException.invalid(
           "a monitor compares only addresses and ports of packets, not strings: leave out quotes, or use run=node");
     }

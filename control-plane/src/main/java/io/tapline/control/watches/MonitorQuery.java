@@ -1,5 +1,6 @@
 package io.tapline.control.watches;
 
+import io.tapline.compiler.TriggerCompiler.Alerting;
 import io.tapline.compiler.TriggerCompiler.TriggerText;
 import io.tapline.control.drill.WatchSpec;
 
@@ -31,6 +32,11 @@ final class MonitorQuery {
         watch.aggregate().groupBy(),
         watch.filter().text(),
         watch.everyNs(),
-        watch.severity());
+        watch.windowNs(),
+        new Alerting(
+            watch.rules().after(),
+            watch.rules().clear(),
+            watch.rules().cooldownNs(),
+            watch.severity()));
   }
 }

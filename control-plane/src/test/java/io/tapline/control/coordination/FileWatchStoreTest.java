@@ -74,12 +74,13 @@ class FileWatchStoreTest {
             new HeaderFilter("dst_port == 80", Optional.empty(), scope("10.0.2.0/24")),
             DrillAggregate.parse("COUNT", List.of("src_ip/24")),
             "count(syn) > 5",
-            10_000_000,
+            30_000_000,
             10_000_000,
             "info",
             List.of(),
             false,
-            new WatchRun(true, "requested"));
+            new WatchRun(true, "requested"),
+            new WatchSpec.Rules(2, "count(syn) < 3", 50_000_000));
     return new WatchRecord("watch_7", spec, "web", HASH, 999, 0, "", "web-1", 3, Map.of());
   }
 

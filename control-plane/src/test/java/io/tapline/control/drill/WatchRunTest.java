@@ -47,6 +47,41 @@ class WatchRunTest {
         .hasMessageContaining(message);
   }
 
+  private static WatchSpec with(WatchRun run, long windowNs, WatchSpec.Rules rules)
+      throws DrillException {
+    return new WatchSpec(
+        HeaderFilter.ofText(""),
+        DrillAggregate.parse("COUNT", List.of()),
+        "count > 5",
+        windowNs,
+        10_000_000,
+        "info",
+        List.of(),
+        false,
+        run,
+        rules);
+  }
+
+  @Test
+  void windowsOfAMonitorMayOverlapAndAlertsMayLast() throws Exception {
+    WatchRun monitor = new WatchRun(true, "requested");
+    with(monitor, 10_000_000, new WatchSpec.Rules(3, "count < 2", 50_000_000)).check();
+    with(monitor, 1_000_000_000, WatchSpec.Rules.NONE).check();
+    assertThatThrownBy(() -> with(monitor, 1_010_000_000, WatchSpec.Rules.NONE).check())
+        .hasMessageContaining("at most 100 times as long");
+    assertThatThrownBy(() -> with(monitor, 15_000_000, WatchSpec.Rules.NONE).check())
+        .hasMessageContaining("a multiple of every");
+    assertThatThrownBy(() -> with(monitor, 10_000_000, new WatchSpec.Rules(0, "", 0)).check())
+        .hasMessageContaining("after must be 1 to");
+    assertThatThrownBy(() -> with(monitor, 10_000_000, new WatchSpec.Rules(1, "", 5)).check())
+        .hasMessageContaining("cooldown must be 1 ms to a year");
+    assertThatThrownBy(() -> with(monitor, 10_000_000, new WatchSpec.Rules(1, "\"", 0)).check())
+        .hasMessageContaining("leave out quotes");
+    assertThatThrownBy(
+            () -> with(WatchRun.NODES, 10_000_000, new WatchSpec.Rules(2, "", 0)).check())
+        .hasMessageContaining("leave out after, clear and cooldown, or use run=monitor");
+  }
+
   private static WatchSpec inMonitor(
       String filter, String aggregate, List<String> hosts, String... groupBy)
       throws DrillException {

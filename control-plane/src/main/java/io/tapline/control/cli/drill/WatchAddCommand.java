@@ -40,6 +40,9 @@ final class WatchAddCommand implements Callable<Integer> {
           "--when",
           "--window",
           "--every",
+          "--after",
+          "--clear",
+          "--cooldown",
           "--severity",
           "--hosts",
           "--together",
@@ -85,6 +88,25 @@ final class WatchAddCommand implements Callable<Integer> {
       paramLabel = "D",
       description = "How often the condition is tested. Default: 1ms; in a monitor, --window.")
   private String every;
+
+  @Option(
+      names = "--after",
+      paramLabel = "N",
+      description = "In a monitor: consecutive windows that must meet the condition. Default: 1.")
+  private Integer after;
+
+  @Option(
+      names = "--clear",
+      paramLabel = "COND",
+      description =
+          "In a monitor: threshold or condition that ends an alert, such as 5MB or \"count < 10\".")
+  private String clear;
+
+  @Option(
+      names = "--cooldown",
+      paramLabel = "D",
+      description = "In a monitor: least time between the starts of two alerts of a group.")
+  private String cooldown;
 
   @Option(
       names = "--severity",
@@ -170,6 +192,15 @@ final class WatchAddCommand implements Callable<Integer> {
     }
     if (every != null) {
       request.put("every_ns", Moment.duration("--every", every));
+    }
+    if (after != null) {
+      request.put("after", after);
+    }
+    if (clear != null) {
+      request.put("clear", clear);
+    }
+    if (cooldown != null) {
+      request.put("cooldown_ns", Moment.duration("--cooldown", cooldown));
     }
     request.put("run", run);
     request.put("severity", severity);

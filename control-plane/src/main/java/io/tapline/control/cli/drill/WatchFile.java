@@ -34,17 +34,20 @@ final class WatchFile {
 
   /** The REST request's members by the file's keys, which match the command's options. */
   private static final Map<String, String> KEYS =
-      Map.of(
-          "filter", "filter",
-          "aggregate", "aggregate",
-          "group_by", "group_by",
-          "when", "when",
-          "window", "window_ns",
-          "every", "every_ns",
-          "severity", "severity",
-          "hosts", "nodes",
-          "together", "together",
-          "run", "run");
+      Map.ofEntries(
+          Map.entry("filter", "filter"),
+          Map.entry("aggregate", "aggregate"),
+          Map.entry("group_by", "group_by"),
+          Map.entry("when", "when"),
+          Map.entry("window", "window_ns"),
+          Map.entry("every", "every_ns"),
+          Map.entry("after", "after"),
+          Map.entry("clear", "clear"),
+          Map.entry("cooldown", "cooldown_ns"),
+          Map.entry("severity", "severity"),
+          Map.entry("hosts", "nodes"),
+          Map.entry("together", "together"),
+          Map.entry("run", "run"));
 
   private WatchFile() {}
 

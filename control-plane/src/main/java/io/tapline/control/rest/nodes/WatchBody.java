@@ -35,7 +35,10 @@ final class WatchBody {
           "severity",
           "nodes",
           "together",
-          "run");
+          "run",
+          "after",
+          "clear",
+          "cooldown_ns");
   private static final Set<String> SEVERAL = Set.of(WATCHES);
 
   private WatchBody() {}
@@ -84,7 +87,15 @@ final class WatchBody {
         severity(body),
         Members.texts(body, "nodes"),
         Members.flag(body, "together"),
-        run);
+        run,
+        rules(body));
+  }
+
+  private static WatchSpec.Rules rules(JsonNode body) {
+    return new WatchSpec.Rules(
+        (int) Members.number(body, "after", 1, Integer.MAX_VALUE),
+        Members.text(body, "clear"),
+        Members.number(body, "cooldown_ns", 0, Long.MAX_VALUE));
   }
 
   /** Returns a watch that runs in a monitor; its query validates the filter and the groups. */
@@ -104,7 +115,8 @@ final class WatchBody {
         severity(body),
         Members.texts(body, "nodes"),
         Members.flag(body, "together"),
-        run);
+        run,
+        rules(body));
   }
 
   private static String severity(JsonNode body) {

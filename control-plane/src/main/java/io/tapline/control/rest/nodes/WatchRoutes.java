@@ -195,6 +195,10 @@ public final class WatchRoutes {
     json.set("nodes", Json.strings(spec.nodes()));
     json.put("together", spec.together());
     json.put("run", spec.run().name()).put("run_reason", spec.run().reason());
+    if (spec.run().inMonitor()) {
+      json.put("after", spec.rules().after()).put("clear", spec.rules().clear());
+      json.put("cooldown_ns", spec.rules().cooldownNs());
+    }
     return json;
   }
 

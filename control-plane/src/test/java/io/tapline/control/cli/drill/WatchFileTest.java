@@ -33,6 +33,7 @@ class WatchFileTest {
               every: 10ms
               hosts: [web-1]
             - {aggregate: SUM(bytes), severity: critical, together: true}
+            - {when: count(syn) > 5, after: 3, clear: count(syn) < 2, cooldown: 5ms}
             """);
     assertThat(watches.get(0).toString())
         .isEqualTo(
@@ -42,6 +43,11 @@ class WatchFileTest {
             """);
     assertThat(watches.get(1).toString())
         .isEqualTo("{\"aggregate\":\"SUM(bytes)\",\"severity\":\"critical\",\"together\":true}");
+    assertThat(watches.get(2).toString())
+        .isEqualTo(
+            """
+            {"when":"count(syn) > 5","after":3,"clear":"count(syn) < 2","cooldown_ns":5000000}\
+            """);
   }
 
   @ParameterizedTest
@@ -50,8 +56,8 @@ class WatchFileTest {
       value = {
         "filter: a -> it must be a list of watches",
         "[] -> it must be a list of watches",
-        "[7] -> watch 1 has no keys; expected some of aggregate, every, filter",
-        "[{filter: a}, {filtre: b}] -> watch 2: unknown key 'filtre'; expected some of aggregate",
+        "[7] -> watch 1 has no keys; expected some of after, aggregate, clear",
+        "[{filter: a}, {filtre: b}] -> watch 2: unknown key 'filtre'; expected some of after, aggregate",
         "[{every: 10}] -> watch 1, every: 10 is not a duration: write it as 1ms",
         "[{filter: a} -> watches.yaml:1: ",
       })
