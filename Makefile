@@ -229,9 +229,10 @@ mutants: deps programs ## Apply small faults, one at a time, and print those tha
 	@bench/mutants/run $(MUTANTS)
 
 .PHONY: soak
-soak: deps build ## Run the long tests: kill MultiLog, Flink, Kafka, Redis and mirroring; check a million snapshots, packets of a queue and inferred ports; run queries over real switches; attack a monitor and load a server for SOAK_SECONDS (600)
+soak: deps build ## Run the long tests: kill MultiLog, Flink, Kafka, Redis and mirroring; check a million snapshots, packets of a queue and inferred ports, and 10,000 programs of triggers; run queries over real switches; attack a monitor and load a server for SOAK_SECONDS (600)
 	@MULTILOG_KILLS=200 $(BUILD)/tests/multilog_crash_test
 	@TAPLINE_SNAPSHOTS=1000000 $(BUILD)/tests/multilog_snapshots_test
+	@TRIGGER_SEEDS=10000 $(BUILD)/tests/trigger_oracle_test
 	@TAPLINE_QUEUE_PACKETS=1000000 TAPLINE_QUEUE_FLOOD=100000000 TAPLINE_RANDOM_QUEUES=100000 $(BUILD)/tests/queues_test
 	@$(MVN) -pl flink-jobs -am test-compile surefire:test -Dtest='*Soak' -Dsurefire.failIfNoSpecifiedTests=false
 	@$(MVN) -pl control-plane -am test-compile surefire:test@end-to-end -Dtest='FirstWindowsSoak,MirroringSoak,TakeoverSoak,ShopSoak,PlacedStreamSoak,CollectorKilledSoak,FourQueuesSoak' -Dsurefire.failIfNoSpecifiedTests=false

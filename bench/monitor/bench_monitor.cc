@@ -110,20 +110,18 @@ class Bench {
     }
   }
 
-  // Measures 4,096 triggers on packets, of which 8 match each packet; also if a third of them are on retransmitted
-  // bytes, which need facts about TCP connections, and during a flood of SYNs.
+  // Measures 4,096 triggers on packets, of which 8 to 256 match each packet; also if a third of them are on
+  // retransmitted bytes, which need facts about TCP connections; with a group for each client; and during a flood of
+  // SYNs.
   void triggers() {
     for (const uint32_t flows : {1000u, 1'000'000u}) {
-      for (const bool with_tcp : {false, true}) {
-        if (!wanted("trigger") || !wanted(64, flows)) continue;
-        triggers_.push_back(one_plan(with_tcp ? "trigger, a third TCP" : "trigger", plan_of_triggers(flows, with_tcp),
-                                     traffic_for("trigger", 64, flows)));
+      for (const uint32_t matching : {8u, 16u, 64u, 256u}) {
+        triggers(std::to_string(matching) + " a packet", flows, {.matching = matching});
       }
+      triggers("8 a packet, a third TCP", flows, {.with_tcp = true});
+      triggers("8 a packet, by client", flows, {.by_client = true});
     }
-    if (!wanted("trigger") || !wanted(64, kFloodClients)) return;
-    TrafficOptions flood = traffic_for("trigger", 64, kFloodClients);
-    flood.kind = TrafficKind::kSyns;
-    triggers_.push_back(one_plan("trigger, SYNs", plan_of_triggers(kFloodClients, false), flood));
+    triggers("8 a packet, SYNs", kFloodClients, {}, TrafficKind::kSyns);
   }
 
   void flows() {
@@ -233,26 +231,41 @@ class Bench {
     return {{"membership", {{"field", {{"name", field}}}, {"ranges", {{{"low", {{"word", value}}}}}}}}};
   }
 
-  // Returns the plan of a query whose triggers are never true: 8 for each of the prefixes of equal length that contain
-  // the clients of these flows.
-  static ordered_json plan_of_triggers(uint32_t flows, bool with_tcp) {
-    constexpr uint32_t kPerPrefix = 8, kFirstClient = 10u << 24;
+  struct TriggerOptions {
+    uint32_t matching = 8;  // triggers that match each packet
+    bool with_tcp = false;
+    bool by_client = false;
+  };
+
+  void triggers(const std::string& name, uint32_t flows, const TriggerOptions& options,
+                TrafficKind kind = TrafficKind::kTcp) {
+    if (!wanted("trigger") || !wanted(64, flows)) return;
+    TrafficOptions traffic = traffic_for("trigger", 64, flows);
+    traffic.kind = kind;
+    triggers_.push_back(one_plan("trigger, " + name, plan_of_triggers(flows, options), traffic));
+  }
+
+  // Returns the plan of a query whose triggers are never true: as many as match a packet for each of the prefixes of
+  // equal length that contain the clients of these flows.
+  static ordered_json plan_of_triggers(uint32_t flows, const TriggerOptions& options) {
+    constexpr uint32_t kFirstClient = 10u << 24;
     // Client addresses begin at kFirstClient + 1.
-    const uint32_t clients = std::bit_ceil(flows / (kTriggers / kPerPrefix) + 1);
+    const uint32_t clients = std::bit_ceil(flows / (kTriggers / options.matching) + 1);
     constexpr const char* kServers[] = {"0.0.0.0/0", "192.0.0.0/8", "192.168.0.0/16", "192.168.0.0/24"};
     ordered_json triggers = ordered_json::array();
     for (uint32_t i = 0; i < kTriggers; ++i) {
-      const uint32_t address = kFirstClient + i / kPerPrefix * clients;
+      const uint32_t address = kFirstClient + i / options.matching * clients;
       const std::string prefix = std::to_string(address >> 24) + "." + std::to_string(address >> 16 & 255) + "." +
                                  std::to_string(address >> 8 & 255) + "." + std::to_string(address & 255) + "/" +
                                  std::to_string(32 - std::countr_zero(clients));
       ordered_json filter = {member("src_ip", prefix), member("dst_ip", kServers[i % 4])};
-      if (i % kPerPrefix >= 4) filter.push_back(member("dst_port", "80"));
+      if (i % 8 >= 4) filter.push_back(member("dst_port", "80"));
       filter.push_back({{"all", filter.size()}});
-      const bool tcp = with_tcp && i % 3 == 0;
+      const bool tcp = options.with_tcp && i % 3 == 0;
       triggers.push_back(
           {{"processor", i},
            {"parser", "packets"},
+           {"group", options.by_client ? ordered_json::array({"src_ip"}) : ordered_json::array()},
            {"filter", {{"nodes", filter}}},
            {"every", "0.010s"},
            {"when",

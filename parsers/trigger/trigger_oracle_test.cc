@@ -2,33 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 
 #include "parsers/trigger/testing/model.h"
 #include "parsers/trigger/testing/random_traffic.h"
+#include "parsers/trigger/testing/seeds.h"
 #include "parsers/trigger/trigger_engine.h"
 
 namespace tapline::trigger::testing {
 namespace {
-
-// AddressSanitizer is a macro in GCC and a feature in Clang.
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define TAPLINE_SANITIZED
-#endif
-#endif
-#if defined(TAPLINE_SANITIZED) || defined(__SANITIZE_ADDRESS__)
-constexpr uint32_t kSeedDivisor = 5;  // a seed takes eight times as long under a sanitizer
-#else
-constexpr uint32_t kSeedDivisor = 1;
-#endif
-
-// Returns the number of seeds, which TRIGGER_SEEDS overrides.
-uint32_t seeds(uint32_t usual) {
-  const char* seeds_text = std::getenv("TRIGGER_SEEDS");
-  return seeds_text == nullptr ? usual / kSeedDivisor : static_cast<uint32_t>(std::atoi(seeds_text));
-}
 
 struct Input {
   std::vector<Trigger> triggers;

@@ -48,6 +48,8 @@ struct Counted {
 void raise(std::optional<double>* max, double value) { *max = std::max(max->value_or(value), value); }
 
 void add_to_sketches(const Sample& sample, const TcpFacts& tcp, Counted* counted) {
+  if (tcp.rtt_ns > 0) counted->values[2].push_back(tcp.rtt_ns);
+  if (sample.packets == 0) return;  // a correction
   GroupBy flow = GroupBy::flow();
   flow.both_directions = false;
   const GroupBy fields[] = {
@@ -57,7 +59,6 @@ void add_to_sketches(const Sample& sample, const TcpFacts& tcp, Counted* counted
   }
   counted->values[0].push_back(sample.bytes);
   counted->values[1].push_back(sample.payload_bytes);
-  if (tcp.rtt_ns > 0) counted->values[2].push_back(tcp.rtt_ns);
 }
 
 void add(const Sample& sample, const TcpFacts& tcp, int64_t time_ns, Counted* counted) {
