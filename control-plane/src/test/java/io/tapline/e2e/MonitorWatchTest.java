@@ -7,6 +7,7 @@ import io.tapline.control.testing.Await;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.DatagramChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -79,8 +80,15 @@ class MonitorWatchTest {
   @Test
   void aBurstIsAnAlertBeforeAndAfterARestart() throws Exception {
     try (WebLink link = WebLink.open()) {
+      Path inventory = folder.resolve("inventory.yaml");
+      Files.writeString(inventory, "traffic: {packets_per_second: 2000000, groups: 1000}\n");
       String[] arguments = {
-        "--interface", link.networkInterface(), "--watches", folder.resolve("w.json").toString()
+        "--interface",
+        link.networkInterface(),
+        "--watches",
+        folder.resolve("w.json").toString(),
+        "--inventory",
+        inventory.toString()
       };
       server = Server.start(arguments);
       JsonNode addedNode =
@@ -110,6 +118,7 @@ class MonitorWatchTest {
                   .stderr())
           .contains("this server has no MultiLog node");
       refused();
+      theMonitorsTimeIsShared();
       anAlertLasts(link.address());
       stop();
 
@@ -192,5 +201,23 @@ class MonitorWatchTest {
                 .stderr())
         .contains("run=monitor needs a condition on the packets of a window");
     assertThat(cli("watch", "list")).as("nothing was added").hasSize(1);
+  }
+
+  /** Tests that the monitor's time is shared: it has enough for one of two expensive watches. */
+  private void theMonitorsTimeIsShared() {
+    String[] add = {"watch", "add", "--when", "p99(bytes) > 1MB", "--every"};
+    String first =
+        cli(Stream.concat(Stream.of(add), Stream.of("200ms")).toArray(String[]::new))
+            .get(0)
+            .path("id")
+            .asText();
+    Cli.Result refused =
+        Cli.run(
+            Stream.concat(Stream.of(add), Stream.of("300ms", "--server", server.url()))
+                .toArray(String[]::new));
+    assertThat(refused.stderr())
+        .contains("has no time for these triggers", "Triggers of other queries take");
+    assertThat(cli("watch", "list")).as("one of the two was added").hasSize(2);
+    Cli.run("watch", "remove", first, "--server", server.url()).expectSuccess();
   }
 }

@@ -143,7 +143,7 @@ public final class Inventory {
   }
 
   /** Returns a monitor's expected traffic; empty if it is unknown. */
-  Optional<TriggerCost.Traffic> traffic() {
+  public Optional<TriggerCost.Traffic> traffic() {
     return traffic;
   }
 

@@ -19,7 +19,7 @@ import io.tapline.control.registry.AgentRegistry;
 import io.tapline.control.registry.TriggerSet;
 import io.tapline.flink.Login;
 import io.tapline.network.Network;
-import io.tapline.schema.proto.Queue;
+import io.tapline.schema.proto.PacketTrigger;
 import io.tapline.schema.proto.Stream;
 import io.tapline.schema.rpc.MonitorStatus;
 import io.tapline.sdn.mirror.NetworkAdapter;
@@ -28,7 +28,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
@@ -48,6 +47,7 @@ public final class QueryService implements AutoCloseable {
   private final QueryPlacements placements;
   private final StreamSites sites;
   private final QueryPlanner planner;
+  private final TriggerAdmission triggers;
   private final QueryStore store;
   private final Topics topics;
   private final TopicKeeper topicKeeper;
@@ -82,6 +82,7 @@ public final class QueryService implements AutoCloseable {
     this.topics = new Topics(backend.endpoints().kafka(), backend.access());
     this.sites = new StreamSites(network, topics, backend.flink());
     this.planner = new QueryPlanner(catalogue, inventory, placements, sites, topics);
+    this.triggers = new TriggerAdmission(inventory.traffic());
     this.topicKeeper = new TopicKeeper(topics, backend.topics());
     this.services = new Services(backend, topics, store);
     this.environment =
@@ -152,8 +153,14 @@ public final class QueryService implements AutoCloseable {
       String text, Source source, ProgressListener progress, Rights rights, int maxQueries)
       throws QueryRejected, TooManyQueries, PipelineException {
     QueryPlanner.Reservation reservation = planner.reserve(text, source, rights);
+    QueryRecord record = reservation.record();
+    String tooBusy = triggers.put(record.id(), record.hosts(), record.plan().getTriggersList());
+    if (!tooBusy.isEmpty()) {
+      placements.release(record.id());
+      throw new QueryRejected(text, List.of(TriggerAdmission.error(text, tooBusy)));
+    }
     Query.Start options = new Query.Start(false, reservation.refusal(), source);
-    Query query = new Query(environment, state, reservation.record(), options, progress);
+    Query query = new Query(environment, state, record, options, progress);
     admit(query, rights, maxQueries);
     start(query);
     return query.id();
@@ -164,52 +171,7 @@ public final class QueryService implements AutoCloseable {
    * behind. REQUIRES: switches have not been updated yet.
    */
   public void restorePlaces(List<QueryRecord> left) {
-    for (QueryRecord record : left) {
-      List<Queue> copiedQueues =
-          record.parts().stream()
-              .flatMap(part -> part.getQueuesList().stream())
-              .filter(parameter -> parameter.getMark() != 0)
-              .toList();
-      if (!copiedQueues.isEmpty()) {
-        if (!record.hasEnded()) {
-          restoreCopies(record, copiedQueues);
-        }
-      } else if (TrafficCollectors.has(record.plan())) {
-        if (!record.hasEnded()) {
-          restoreTraffic(record);
-        }
-      } else if (record.mirrored() && !record.hasEnded()) {
-        QueryPlacements.Outcome outcome =
-            placements.reserve(record.id(), record.plan().getMatch(), Optional.of(record.hosts()));
-        Set<String> hosts = outcome.plan().map(plan -> plan.parts().keySet()).orElse(Set.of());
-        if (!hosts.equals(record.hosts())) {
-          displaced.put(
-              record.id(),
-              "it was mirrored to %s, which is no longer possible%s: resubmit it"
-                  .formatted(
-                      String.join(", ", record.hosts()),
-                      outcome.refusal().isEmpty() ? "" : " (" + outcome.refusal() + ")"));
-        }
-      }
-    }
-  }
-
-  private void restoreCopies(QueryRecord record, List<Queue> copiedQueues) {
-    String refusal = placements.reserveCopies(record.id(), copiedQueues, Set.of()).refusal();
-    if (!refusal.isEmpty()) {
-      displaced.put(
-          record.id(), "its queues can't be copied again (%s): resubmit it".formatted(refusal));
-    }
-  }
-
-  private void restoreTraffic(QueryRecord record) {
-    String refusal =
-        placements.reserveTraffic(record.id(), TrafficCollectors.traffic(record.plan())).refusal();
-    if (!refusal.isEmpty()) {
-      displaced.put(
-          record.id(),
-          "switches can't copy all traffic for it again (%s): resubmit it".formatted(refusal));
-    }
+    displaced.putAll(new RestoredPlaces(placements).restore(left));
   }
 
   /**
@@ -228,6 +190,7 @@ public final class QueryService implements AutoCloseable {
               new Query.Start(true, "", source),
               ProgressListener.SILENT);
       running.put(query.id(), query);
+      triggers.restore(query.id(), record.hosts(), record.plan().getTriggersList());
       events.open(query.id(), true);
       query.rewriteAs(record.info());
       if (record.stopping()) {
@@ -253,11 +216,11 @@ public final class QueryService implements AutoCloseable {
   private synchronized void admit(Query query, Rights rights, int maxQueries)
       throws TooManyQueries {
     if (closed || running.size() >= maxRunning()) {
-      placements.release(query.id());
+      release(query);
       throw new TooManyQueries(maxRunning());
     }
     if (running.keySet().stream().filter(rights::owns).count() >= maxQueries) {
-      placements.release(query.id());
+      release(query);
       throw new TooManyQueries(rights.tenant(), maxQueries);
     }
     running.put(query.id(), query);
@@ -268,7 +231,7 @@ public final class QueryService implements AutoCloseable {
     try {
       query.submit();
     } catch (RuntimeException e) {
-      placements.release(query.id());
+      release(query);
       running.remove(query.id());
       events.close(query.id());
       query.forget();
@@ -301,9 +264,15 @@ public final class QueryService implements AutoCloseable {
 
   /** Removes the query's rules and logs its last events, before users see that it has ended. */
   private void ended(Query query, QueryState state, String error) {
-    placements.release(query.id());
+    release(query);
     drainEvents();
     query.enter(state, error);
+  }
+
+  /** Gives the query's rules and its monitors' time for triggers to others. */
+  private void release(Query query) {
+    placements.release(query.id());
+    triggers.remove(query.id());
   }
 
   private void drainEvents() {
@@ -320,7 +289,7 @@ public final class QueryService implements AutoCloseable {
     try {
       forgetOldest();
     } finally {
-      placements.release(query.id());
+      release(query);
       running.remove(query.id());
       drainEvents();
       events.close(query.id());
@@ -417,9 +386,23 @@ public final class QueryService implements AutoCloseable {
     return query != null ? Optional.of(query.plan()) : store.plan(id);
   }
 
-  /** Sets the triggers of a running query, as {@code QueryMonitor.triggers} describes. */
-  public void triggers(String id, TriggerSet set, Consumer<MonitorStatus.Triggers> responses) {
-    Optional.ofNullable(running.get(id)).ifPresent(query -> query.triggers(set, responses));
+  /**
+   * Sets the triggers of a running query, as {@code QueryMonitor.triggers} describes.
+   *
+   * @return the reason why they are refused, in which case those of before remain; empty if they
+   *     are not
+   */
+  public String triggers(String id, TriggerSet set, Consumer<MonitorStatus.Triggers> responses) {
+    Query query = running.get(id);
+    if (query == null) {
+      return "";
+    }
+    List<PacketTrigger> all = List.copyOf(set.triggers().values());
+    String tooBusy = triggers.put(id, query.record().hosts(), all);
+    if (tooBusy.isEmpty()) {
+      query.triggers(set, responses);
+    }
+    return tooBusy;
   }
 
   /** Asks a query to end with the results so far; does nothing if it has ended or never existed. */

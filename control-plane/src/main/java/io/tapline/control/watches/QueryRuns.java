@@ -163,7 +163,12 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
       }
       places.add(new Place(query, groups.get(query).add(watch, listener)));
     }
-    groups.forEach(this::send);
+    for (Map.Entry<String, WatchGroup> group : groups.entrySet()) {
+      String refusal = send(group.getKey(), group.getValue());
+      if (!refusal.isEmpty()) {
+        throw DrillException.invalid(refusal);
+      }
+    }
     return places.stream()
         .map(Place::query)
         .distinct()
@@ -213,10 +218,9 @@ public final class QueryRuns implements MonitorWatches.Runs, AutoCloseable {
     return group;
   }
 
-  private void send(String query, WatchGroup group) {
-    if (group.isChanged()) {
-      queries.triggers(query, group.next(), group::answered);
-    }
+  /** Sends a group's triggers if they have changed; returns the reason if they are refused. */
+  private String send(String query, WatchGroup group) {
+    return group.isChanged() ? queries.triggers(query, group.next(), group::answered) : "";
   }
 
   /**

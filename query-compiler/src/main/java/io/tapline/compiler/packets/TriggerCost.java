@@ -277,6 +277,16 @@ public final class TriggerCost {
   }
 
   /**
+   * Returns the expected share of a core that the triggers of several queries in one monitor take.
+   * Each packet is parsed once for all of them.
+   */
+  public static double together(List<TriggerCost> queries, Traffic traffic) {
+    double parsing = share(traffic.packetsPerSecond(), PARSE_NS);
+    double sum = queries.stream().mapToDouble(query -> query.busy(traffic) - parsing).sum();
+    return queries.isEmpty() ? 0 : parsing + sum;
+  }
+
+  /**
    * Returns the maximum number of packets per second that a core sustains with {@link #MAX_GROUPS}
    * groups.
    */
