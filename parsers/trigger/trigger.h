@@ -104,8 +104,8 @@ struct Trigger {
   Expression clear;               // once an alert has begun, it lasts as long as this is true; empty: `when`
   uint32_t after = 1;             // number of consecutive windows that meet `when` before an alert begins
   int64_t cooldown_ns = 0;        // minimum time between the starts of two alerts of a group
-  // True if the packets are only some of those that `when` is about. At the end of each window, the value of each group
-  // with packets is reported, whether or not it meets `when`.
+  // True if other monitors or lanes capture packets of the same trigger, which this one does not count. At the end of
+  // each window, the value of each group with packets is then reported, even if it does not meet `when`.
   bool partial = false;
 };
 

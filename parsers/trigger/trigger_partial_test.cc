@@ -75,7 +75,7 @@ TEST(TriggerPartial, AValueBelowZeroIsReported) {
   EXPECT_EQ(harness.lines({"value"}), std::vector<std::string>{"-2.000000"});
 }
 
-// A silent group is no part of any sum, although it would meet this condition.
+// A silent group adds nothing to a sum, although it would meet this condition.
 TEST(TriggerPartial, GroupsAndWindowsWithoutPacketsAreNotReported) {
   Harness harness(std::vector<std::string>{"trigger"});
   set(&harness, {partial(above(value_of(Measure::kPackets), number(-1))),

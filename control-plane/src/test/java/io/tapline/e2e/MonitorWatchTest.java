@@ -176,7 +176,7 @@ class MonitorWatchTest {
     assertThat(alerts.get(0).path("window_end_ns").asLong()).isEqualTo(firstNs + 300_000_000);
     assertThat(alerts.get(1).path("window_start_ns").asLong()).isEqualTo(firstNs + 100_000_000);
     assertThat(firstNs)
-        .as("the window before it met the condition as well")
+        .as("the previous window met the condition as well")
         .isGreaterThanOrEqualTo(watch.path("counting_since_ns").asLong() + 100_000_000);
     Cli.run("watch", "remove", watch.path("id").asText(), "--server", server.url()).expectSuccess();
   }

@@ -90,7 +90,7 @@ final class SplitBurst {
       assertThat(row.at("/key/src_ip").asText()).isEqualTo(address(CLIENT));
       assertThat(row.path("exemplars")).as("a sum belongs to no flow").isEmpty();
     }
-    // While the machine stands still, a burst may reach the monitors in another window.
+    // While the machine is paused, a burst may reach the monitors in another window.
     assertThat(raised)
         .as("whole bursts of %d bytes, in their windows", BYTES)
         .anyMatch(
