@@ -93,7 +93,7 @@ void LiveTriggers::prepare() {
   for (const auto& [number, entry] : next_.triggers) triggers.push_back(entry->trigger);
   preparing_ = std::async(std::launch::async, [shared = shared_, triggers = std::move(triggers)]() mutable {
     std::string error;
-    auto program = Program::make(std::move(triggers), &error);
+    auto program = Program::make(std::move(triggers), &error, shared->max_groups());
     return program == nullptr ? error : shared->replace(std::move(program));
   });
 }

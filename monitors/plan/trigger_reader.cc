@@ -200,8 +200,13 @@ Status read_triggers(const v1::Plan& plan, QuerySpec* spec) {
   for (const v1::PacketTrigger& message : plan.triggers()) {
     if (Status status = read_trigger(message, &triggers.emplace_back()); !status.ok()) return status;
   }
+  if (plan.trigger_groups() > trigger::Program::kMaxGroups) {
+    return Status::invalid("its triggers count more than " + std::to_string(trigger::Program::kMaxGroups) +
+                           " groups of a window separately");
+  }
+  const uint32_t max_groups = plan.trigger_groups() == 0 ? trigger::Program::kMaxGroups : plan.trigger_groups();
   std::string error;
-  spec->triggers = trigger::Program::make(std::move(triggers), &error);
+  spec->triggers = trigger::Program::make(std::move(triggers), &error, max_groups);
   if (spec->triggers == nullptr) return Status::invalid(error);
   if (plan.monitors_size() > 1 && !spec->triggers->partial()) {
     return Status::invalid("its triggers count the packets of one monitor, but it has several");

@@ -196,6 +196,21 @@ TEST(TriggerReader, SeveralMonitorsComputePartialValues) {
   EXPECT_EQ(spec.shared_triggers, nullptr) << "each lane computes its own values";
 }
 
+TEST(TriggerReader, APlanMayBoundGroups) {
+  QuerySpec spec;
+  const std::string parsers = R"(["tcp_pkt_size","trigger"])";
+  ASSERT_TRUE(read(plan_with(kTrigger), &spec).ok());
+  EXPECT_EQ(spec.triggers->max_groups(), trigger::Program::kMaxGroups);
+  ASSERT_TRUE(read(plan_with(kTrigger, parsers, R"(,"triggerGroups":500)"), &spec).ok());
+  EXPECT_EQ(spec.triggers->max_groups(), 500u);
+  for (const uint32_t lanes : {1u, 2u}) {
+    share_triggers(lanes, &spec);
+    EXPECT_EQ(spec.shared_triggers->max_groups(), 500u) << "also for triggers that replace these";
+  }
+  const std::string error = error_of(plan_with(kTrigger, parsers, R"(,"triggerGroups":131073)"));
+  EXPECT_NE(error.find("more than 131072 groups"), std::string::npos) << error;
+}
+
 TEST(TriggerReader, PartialTriggersHaveNoAlerts) {
   const std::string partial = R"("partial":true,"when")";
   EXPECT_NE(error_of(plan_for_two_monitors(with(R"("when")", R"("after":2,)" + partial))).find("no alerts"),

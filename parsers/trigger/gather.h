@@ -16,10 +16,10 @@ namespace tapline::trigger {
 
 struct GatherOptions {
   uint32_t cache_lines = 1 << 16;  // lines of 64 bytes, for four combinations of classes each; a power of two
-  // Maximum number of group counters in a pane, for each channel with groups; a power of two, at most 2^24. If a window
+  // Maximum number of group counters in a pane, for each channel with groups; at most 2^24. If a window
   // has more than eight panes, each pane has fewer, so that the window has at most eight times this number. A counter
   // takes 128 to 320 bytes, plus 16 of buckets, in each of the windows below, once it is used.
-  uint32_t max_groups = 1 << 17;
+  uint32_t max_groups = Program::kMaxGroups;
   // Memory for the distinct values and percentiles of a pane, for each channel that has triggers on them. If a window
   // has more than eight panes, each pane has less, as above.
   size_t sketch_bytes = 32 << 20;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -57,12 +58,12 @@ class GroupTable {
   };
   static_assert(sizeof(Entry) == 64, "one cache line");
 
-  // REQUIRES: max_entries is a power of two.
+  // REQUIRES: 1 to 2^24 entries.
   GroupTable(uint32_t max_entries, int lines)
       : max_entries_(max_entries),
         stride_((1 + static_cast<size_t>(lines)) * 64),
-        mask_(2 * max_entries - 1),
-        buckets_(size_t{2} * max_entries * sizeof(Bucket)),
+        mask_(size_t{2} * std::bit_ceil(max_entries) - 1),
+        buckets_((mask_ + 1) * sizeof(Bucket)),
         entries_((size_t{max_entries} + 1) * stride_) {}
 
   void populate(size_t bytes) const {

@@ -132,8 +132,9 @@ SketchKinds Program::Compiled::sketches() const {
   return kinds;
 }
 
-std::shared_ptr<const Program> Program::make(std::vector<Trigger> triggers, std::string* error) {
+std::shared_ptr<const Program> Program::make(std::vector<Trigger> triggers, std::string* error, uint32_t max_groups) {
   std::shared_ptr<Program> program(new Program);
+  program->max_groups_ = max_groups;
   *error = program->add(&triggers);
   return error->empty() ? program : nullptr;
 }

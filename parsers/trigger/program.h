@@ -70,9 +70,12 @@ class Program {
   static constexpr int64_t kMaxWindowNs = 86'400'000'000'000;
   static constexpr int64_t kMaxPanes = 100;  // per window
 
+  static constexpr uint32_t kMaxGroups = 1 << 17;
+
   // Returns null, and sets *error, if a trigger is invalid, only some triggers are partial, or the triggers exceed a
-  // bound.
-  static std::shared_ptr<const Program> make(std::vector<Trigger> triggers, std::string* error);
+  // bound. A window's counters are for at most `max_groups` groups of each channel, and for the others together.
+  static std::shared_ptr<const Program> make(std::vector<Trigger> triggers, std::string* error,
+                                             uint32_t max_groups = kMaxGroups);
 
   struct Compiled {
     uint64_t id = 0;
@@ -113,6 +116,7 @@ class Program {
   bool has_trigger(uint32_t bit) const { return compiled_[bit].has_value(); }
   size_t bits() const { return compiled_.size(); }
   size_t trigger_count() const { return trigger_count_; }
+  uint32_t max_groups() const { return max_groups_; }
   // Returns true if its triggers are partial.
   bool partial() const { return partial_; }
   // Returns the shortest time between the ends of two windows, or INT64_MAX if there are no triggers.
@@ -156,6 +160,7 @@ class Program {
   std::vector<Channel> channels_;
   std::vector<std::optional<Compiled>> compiled_;
   size_t trigger_count_ = 0;
+  uint32_t max_groups_ = kMaxGroups;
   bool partial_ = false;
   bool needs_tcp_ = false;
   int64_t in_flight_window_ns_ = 0;

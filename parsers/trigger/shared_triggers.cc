@@ -15,7 +15,7 @@ constexpr uint32_t kStepsBetweenBursts = 192;
 GatherOptions options_for(const Program& program) {
   int64_t windows = kFewestWindows;
   for (const Channel& channel : program.channels()) windows = std::max(windows, kSlackNs / channel.every_ns + 2);
-  return {.windows = static_cast<uint32_t>(windows)};
+  return {.max_groups = program.max_groups(), .windows = static_cast<uint32_t>(windows)};
 }
 
 // Returns the program's value for SharedTriggers::tcp_window_ns().
@@ -26,10 +26,15 @@ int64_t tcp_needs(const Program& program) {
 }  // namespace
 
 SharedTriggers::SharedTriggers(std::shared_ptr<const Program> program, uint32_t lanes)
-    : lanes_(lanes), last_(std::move(program)), reported_(last_.get()), tcp_(tcp_needs(*last_)), supplying_(lanes) {
+    : lanes_(lanes),
+      max_groups_(program->max_groups()),
+      last_(std::move(program)),
+      reported_(last_.get()),
+      tcp_(tcp_needs(*last_)),
+      supplying_(lanes) {
   EventSink* sink = this;
   if (lanes == 1) {
-    TriggerOptions options = {.sweeps_bursts = false};
+    TriggerOptions options = {.gather = {.max_groups = last_->max_groups()}, .sweeps_bursts = false};
     // The bound on groups also limits the number of their values.
     if (last_->partial()) options.sweep.max_events = UINT32_MAX;
     engine_ = std::make_unique<TriggerEngine>(last_, options, sink);

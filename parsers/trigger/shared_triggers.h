@@ -38,7 +38,7 @@ class SharedTriggers final : private EventSink {
   // Prepares a program, which takes milliseconds. The lanes replace theirs at the next boundary that the windows of
   // both programs have in common. Triggers that both programs contain continue. Returns an empty string, or the reason
   // why the program can't replace the last one. REQUIRES: replacing() is false; an ID names the same trigger in both
-  // programs.
+  // programs, which have the same max_groups().
   std::string replace(std::shared_ptr<const Program> program);
   // Continues a replacement that waits for lanes. Call it repeatedly while replacing() is true.
   void continue_replacing();
@@ -49,6 +49,8 @@ class SharedTriggers final : private EventSink {
   // program was replaced.
   int64_t counting_since_ns() const { return since_ns_.load(std::memory_order_relaxed); }
 
+  // Returns the bound on groups of all programs, as in Program::make().
+  uint32_t max_groups() const { return max_groups_; }
   bool has_one_lane() const { return engine_ != nullptr; }
   // Adds a lane, and returns its number.
   uint32_t join() { return joined_.fetch_add(1, std::memory_order_relaxed); }
@@ -97,6 +99,7 @@ class SharedTriggers final : private EventSink {
   void on_program(const Program& program, int64_t since_ns) override;
 
   const uint32_t lanes_;
+  const uint32_t max_groups_;
   std::shared_ptr<const Program> last_;     // for the controlling thread
   std::shared_ptr<const Program> waiting_;  // waits until all lanes supply TcpFacts
   const Program* reported_;                 // for the sweeping lane

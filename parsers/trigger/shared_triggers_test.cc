@@ -64,6 +64,43 @@ TEST(SharedTriggers, TheLastLaneReportsTheSumOfAll) {
   EXPECT_TRUE(sinks[lanes[1]].events.empty());
 }
 
+// A program's bound on groups is that of a lane's windows, also for the program that replaces it.
+TEST(SharedTriggers, GroupsBeyondTheProgramsBoundAreCountedTogether) {
+  constexpr uint32_t kGroups = 7;
+  Trigger trigger = packets_above(0);
+  trigger.when = apply(Op::kAnd, trigger.when, above(value_of(Measure::kBytes), number(0)));
+  trigger.group = {.src_port = true};
+  Trigger another = trigger;
+  another.id = 2;
+  std::string error;
+  for (const uint32_t lanes : {1u, 2u}) {
+    SCOPED_TRACE(lanes);
+    SharedTriggers shared(Program::make({trigger}, &error, kGroups), lanes);
+    Recorder sink;
+    for (uint32_t lane = 0; lane < lanes; ++lane) shared.advance(shared.join(), 0, &sink);
+    const auto count_window = [&](int64_t start_ns) {
+      sink.events.clear();
+      for (uint16_t port = 0; port < 20; ++port) {
+        Sample sample = sample_at(start_ns + port);
+        sample.ip_version = 4;
+        sample.src_port = port;
+        sample.bytes = 100;
+        shared.process(0, {&sample, 1}, {}, &sink);
+      }
+      for (uint32_t lane = 0; lane < lanes; ++lane) shared.advance(lane, start_ns + kMs, &sink);
+      std::map<std::pair<uint64_t, EventScope>, uint32_t> scopes;
+      for (const Event& event : sink.events) ++scopes[{event.trigger, event.scope}];
+      return scopes;
+    };
+    EXPECT_EQ(count_window(0), (std::map<std::pair<uint64_t, EventScope>, uint32_t>{{{1, EventScope::kGroup}, kGroups},
+                                                                                    {{1, EventScope::kRest}, 1}}));
+    ASSERT_EQ(shared.replace(Program::make({trigger, another}, &error, shared.max_groups())), "");
+    for (int64_t window = 1; window < 4 && shared.replacing(); ++window) count_window(window * kMs);
+    ASSERT_FALSE(shared.replacing());
+    EXPECT_EQ((count_window(4 * kMs)[{2, EventScope::kGroup}]), kGroups);
+  }
+}
+
 // The lanes run on separate threads, at most a few windows apart. No packet or window is missed or counted twice.
 void expect_each_window_once(bool sweeps_in_parts) {
   constexpr int64_t kWindows = 2'000;

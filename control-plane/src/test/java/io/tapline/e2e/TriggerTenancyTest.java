@@ -8,6 +8,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -34,6 +35,10 @@ class TriggerTenancyTest {
   private static final long SETTLE_MS = 3_000;
 
   private static final int GROUPS = 100_000;
+
+  /** The other tenant has fewer groups. */
+  private static final int GROUPS_ALLOWED = 500;
+
   private static final int PORTS = 20;
   private static final int PACKETS_PER_PORT = 50;
   private static final String QUIET = "192.0.2.2";
@@ -250,6 +255,47 @@ class TriggerTenancyTest {
 
   private static boolean isPort(String group) {
     return group.startsWith("dst_port=");
+  }
+
+  /** Tests that a quota of groups affects only the tenant that has it, and is exceeded visibly. */
+  @Test
+  void aTenantOverItsQuotaLosesOnlyItsOwnGroups() throws Exception {
+    Path tokens = folder.resolve("tokens");
+    Files.writeString(
+        tokens,
+        Files.readString(tokens) + "tenants:\n  flood: {trigger_groups: " + GROUPS_ALLOWED + "}\n");
+    RunningQuery otherRunning = new RunningQuery(flood, FLOODED, "src_ip");
+    assertThat(
+            run(flood, "query", "show", otherRunning.id, "--json")
+                .expectSuccess()
+                .json()
+                .get(0)
+                .path("notes")
+                .toString())
+        .contains("at most " + GROUPS_ALLOWED + " groups of a window separately");
+    RunningQuery watched = new RunningQuery(quiet, QUIET, "dst_port");
+    send(10 * GROUPS_ALLOWED);
+    settle(otherRunning);
+    settle(watched);
+    Map<Long, Integer> groups = new TreeMap<>();
+    List<JsonNode> rests = new ArrayList<>();
+    for (JsonNode event : List.copyOf(otherRunning.events)) {
+      JsonNode fields = event.path("fields");
+      if (fields.path("scope").asText().equals("rest")) {
+        rests.add(fields);
+      } else if (fields.path("group").asText().startsWith("src_ip=")) {
+        groups.merge(fields.path("window_start_ns").asLong(), 1, Integer::sum);
+      }
+    }
+    assertThat(rests).as("events of the groups beyond the quota").isNotEmpty();
+    assertThat(rests).allMatch(fields -> !fields.path("certain").asBoolean());
+    assertThat(groups.values()).allMatch(count -> count <= GROUPS_ALLOWED).isNotEmpty();
+    assertThat(watched.sums(TriggerTenancyTest::isPort)).hasSize(PORTS);
+    assertThat(
+            watched.events.stream()
+                .filter(event -> event.at("/fields/scope").asText().equals("rest")))
+        .as("the other tenant has all its groups")
+        .isEmpty();
   }
 
   @Test

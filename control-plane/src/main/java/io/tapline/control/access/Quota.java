@@ -12,19 +12,40 @@ import java.util.Set;
  * @param watches maximum number of concurrent watches
  * @param requestsPerSecond average rate; after a pause, bursts of up to one second's worth are
  *     allowed
+ * @param triggerGroups maximum number of groups that the triggers of a query count separately in a
+ *     window
+ * @param triggerPercent maximum share of a core that triggers may take in a monitor, in percent
  */
-public record Quota(int queries, int eventStreams, int watches, int requestsPerSecond) {
+public record Quota(
+    int queries,
+    int eventStreams,
+    int watches,
+    int requestsPerSecond,
+    int triggerGroups,
+    int triggerPercent) {
   /**
    * No limits except the server's own: the default for admins, and used by servers without tokens.
    */
   public static final Quota NONE =
-      new Quota(Integer.MAX_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE);
+      new Quota(
+          Integer.MAX_VALUE,
+          Integer.MAX_VALUE,
+          Integer.MAX_VALUE,
+          Integer.MAX_VALUE,
+          Integer.MAX_VALUE,
+          Integer.MAX_VALUE);
 
   /** Default quota of viewers and analysts. */
-  public static final Quota USUAL = new Quota(6, 64, 20, 50);
+  public static final Quota USUAL = new Quota(6, 64, 20, 50, Integer.MAX_VALUE, Integer.MAX_VALUE);
 
   private static final Set<String> MEMBERS =
-      Set.of("queries", "event_streams", "watches", "requests_per_second");
+      Set.of(
+          "queries",
+          "event_streams",
+          "watches",
+          "requests_per_second",
+          "trigger_groups",
+          "trigger_percent");
 
   /**
    * Parses a tenant's entry in a token file.
@@ -42,7 +63,9 @@ public record Quota(int queries, int eventStreams, int watches, int requestsPerS
         number(node, "queries", usualQuota.queries(), 0),
         number(node, "event_streams", usualQuota.eventStreams(), 0),
         number(node, "watches", usualQuota.watches(), 0),
-        number(node, "requests_per_second", usualQuota.requestsPerSecond(), 1));
+        number(node, "requests_per_second", usualQuota.requestsPerSecond(), 1),
+        number(node, "trigger_groups", usualQuota.triggerGroups(), 1),
+        number(node, "trigger_percent", usualQuota.triggerPercent(), 0));
   }
 
   private static int number(JsonNode node, String name, int usual, int min) {

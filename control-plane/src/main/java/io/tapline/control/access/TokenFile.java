@@ -74,6 +74,12 @@ public final class TokenFile {
     return tokens.withHash(sha256, Instant.now());
   }
 
+  /** Returns {@link Tokens#quota} of the current file. */
+  public synchronized Quota quota(String tenant) {
+    refresh();
+    return tokens.quota(tenant);
+  }
+
   /** Returns true if the current file contains exactly this token, and it has not expired. */
   public synchronized boolean holds(Token token) {
     refresh();

@@ -44,9 +44,16 @@ public final class Tokens {
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._@-]{1,64}");
 
   private final Map<String, Token> byHash;
+  private final Map<String, JsonNode> quotas;
 
-  private Tokens(Map<String, Token> byHash) {
+  private Tokens(Map<String, Token> byHash, Map<String, JsonNode> quotas) {
     this.byHash = byHash;
+    this.quotas = quotas;
+  }
+
+  /** Returns the quota that the file sets for a tenant; members that it omits have no limit. */
+  public Quota quota(String tenant) {
+    return quotas.containsKey(tenant) ? Quota.read(quotas.get(tenant), Quota.NONE) : Quota.NONE;
   }
 
   /**
@@ -83,7 +90,7 @@ public final class Tokens {
         throw new IllegalArgumentException("token " + (i + 1) + ": " + e.getMessage(), e);
       }
     }
-    return new Tokens(byHash);
+    return new Tokens(byHash, quotas);
   }
 
   /** Returns the entries by tenant, after validating all of them. */

@@ -11,6 +11,7 @@ import io.tapline.compiler.network.NetworkPlan;
 import io.tapline.compiler.network.StreamLayout;
 import io.tapline.compiler.network.Traffic;
 import io.tapline.compiler.packets.SplitTriggers;
+import io.tapline.compiler.packets.TriggerCost;
 import io.tapline.compiler.packets.TupleTriggers;
 import io.tapline.compiler.taps.KnownTaps;
 import io.tapline.compiler.taps.PortNames;
@@ -245,10 +246,14 @@ public final class QueryPlanner {
     return new TriggerCompiler(clauses, catalogue, inventory, options);
   }
 
-  /** Compiles a query and reserves its resources in the network until they are released. */
-  Reservation reserve(String text, Source source, Rights rights)
+  /**
+   * Compiles a query and reserves its resources in the network until they are released.
+   *
+   * @param groups maximum number of groups that the query's triggers count separately in a window
+   */
+  Reservation reserve(String text, Source source, Rights rights, long groups)
       throws QueryRejected, PipelineException {
-    CompileResult compiled = compile(text, rights, Optional.of(source));
+    CompileResult compiled = bounded(compile(text, rights, Optional.of(source)), groups);
     if (compiled.plan().isEmpty()) {
       throw new QueryRejected(text, compiled.errors());
     }
@@ -273,6 +278,25 @@ public final class QueryPlanner {
       placements.release(local.getQuery());
       throw e;
     }
+  }
+
+  /** Returns the result with a bound on the groups of triggers, if it is less than usual. */
+  private static CompileResult bounded(CompileResult compiled, long groups) {
+    boolean isBounded =
+        groups < TriggerCost.MAX_GROUPS
+            && compiled.plan().filter(plan -> plan.getTriggersCount() > 0).isPresent();
+    if (!isBounded) {
+      return compiled;
+    }
+    List<Note> notes = new ArrayList<>(compiled.notes());
+    notes.add(
+        Note.warning(
+            "triggers count at most %d groups of a window separately, the quota of your tenant, and all others together"
+                .formatted(groups)));
+    return new CompileResult(
+        compiled.plan().map(plan -> plan.toBuilder().setTriggerGroups((int) groups).build()),
+        notes,
+        compiled.errors());
   }
 
   private Reservation copyReservation(CompileResult compiled, Source source, CopyPlan copied) {

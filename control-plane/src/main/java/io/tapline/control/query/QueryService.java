@@ -31,6 +31,7 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.exceptions.JedisException;
@@ -48,6 +49,7 @@ public final class QueryService implements AutoCloseable {
   private final StreamSites sites;
   private final QueryPlanner planner;
   private final TriggerAdmission triggers;
+  private volatile Function<String, TriggerQuota> quotas = tenant -> TriggerQuota.NONE;
   private final QueryStore store;
   private final Topics topics;
   private final TopicKeeper topicKeeper;
@@ -108,6 +110,15 @@ public final class QueryService implements AutoCloseable {
     }
   }
 
+  /**
+   * Limits the triggers of queries that are submitted from now on.
+   *
+   * @param quotas returns the quota of a tenant
+   */
+  public void limitTriggers(Function<String, TriggerQuota> quotas) {
+    this.quotas = quotas;
+  }
+
   /** Returns the accounting of mirrored packets, which must be notified of hosts' leases. */
   public MirrorAccounting accounting() {
     return accounting;
@@ -152,9 +163,11 @@ public final class QueryService implements AutoCloseable {
   public String submit(
       String text, Source source, ProgressListener progress, Rights rights, int maxQueries)
       throws QueryRejected, TooManyQueries, PipelineException {
-    QueryPlanner.Reservation reservation = planner.reserve(text, source, rights);
+    TriggerQuota quota = quotas.apply(rights.tenant());
+    QueryPlanner.Reservation reservation = planner.reserve(text, source, rights, quota.groups());
     QueryRecord record = reservation.record();
-    String tooBusy = triggers.put(record.id(), record.hosts(), record.plan().getTriggersList());
+    String tooBusy =
+        triggers.put(record.id(), record.hosts(), record.plan().getTriggersList(), quota.core());
     if (!tooBusy.isEmpty()) {
       placements.release(record.id());
       throw new QueryRejected(text, List.of(TriggerAdmission.error(text, tooBusy)));
@@ -398,7 +411,8 @@ public final class QueryService implements AutoCloseable {
       return "";
     }
     List<PacketTrigger> all = List.copyOf(set.triggers().values());
-    String tooBusy = triggers.put(id, query.record().hosts(), all);
+    double core = quotas.apply(TriggerAdmission.tenant(id)).core();
+    String tooBusy = triggers.put(id, query.record().hosts(), all, core);
     if (tooBusy.isEmpty()) {
       query.triggers(set, responses);
     }

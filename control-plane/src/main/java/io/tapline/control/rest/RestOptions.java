@@ -1,6 +1,7 @@
 package io.tapline.control.rest;
 
 import io.tapline.control.access.TokenFile;
+import io.tapline.control.query.TriggerQuota;
 import io.tapline.flink.TlsFiles;
 import java.util.List;
 import java.util.Optional;
@@ -27,6 +28,7 @@ public record RestOptions(
     List<String> names,
     int maxStreams) {
   private static final int MAX_STREAMS = 1024;
+  private static final double PERCENT = 100;
   public static final String LOOPBACK = "127.0.0.1";
 
   public RestOptions {
@@ -52,6 +54,14 @@ public record RestOptions(
         Optional.empty(),
         List.of(),
         MAX_STREAMS);
+  }
+
+  /** Returns the share of a monitor that a tenant's triggers may use at the moment. */
+  public TriggerQuota triggerQuota(String tenant) {
+    return tokens
+        .map(file -> file.quota(tenant))
+        .map(quota -> new TriggerQuota(quota.triggerGroups(), quota.triggerPercent() / PERCENT))
+        .orElse(TriggerQuota.NONE);
   }
 
   /** Returns these options for one of several control planes. */

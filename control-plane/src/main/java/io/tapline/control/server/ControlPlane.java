@@ -42,6 +42,7 @@ public final class ControlPlane {
         PipelineSession session = session(keys);
         AgentRegistry registry = registry(session, keys, listeners(session, drill))) {
       terminal.onStop(stop::countDown);
+      session.queries().limitTriggers(settings.rest()::triggerQuota);
       lead(drill, watches);
       if (registry != null) {
         open(registry);
@@ -144,6 +145,7 @@ public final class ControlPlane {
             RestServer.start(
                 session.queries(), Source.hosts(registry), drill, settings.rest().led(lead))) {
       terminal.onStop(stop::countDown);
+      session.queries().limitTriggers(settings.rest()::triggerQuota);
       lead.campaign(
               session.queries(),
               registry,

@@ -37,13 +37,17 @@ class TokensTest {
               - {tenant: db, role: viewer, subnets: [10.0.3.0/24], sha256: %s}
               - {tenant: ops, role: admin, sha256: %s}
             tenants:
-              web: {queries: 2, watches: 9, requests_per_second: 7}
+              web: {queries: 2, watches: 9, requests_per_second: 7, trigger_groups: 1000, trigger_percent: 20}
               gone: {queries: 0}
             """
                 .formatted(HASH, Token.hash("two"), Token.hash("three")));
-    assertThat(quota(tokens, "secret")).isEqualTo(new Quota(2, Quota.USUAL.eventStreams(), 9, 7));
+    assertThat(quota(tokens, "secret"))
+        .isEqualTo(new Quota(2, Quota.USUAL.eventStreams(), 9, 7, 1000, 20));
     assertThat(quota(tokens, "two")).isEqualTo(Quota.USUAL);
     assertThat(quota(tokens, "three")).isEqualTo(Quota.NONE);
+    assertThat(tokens.quota("web").triggerPercent()).isEqualTo(20);
+    assertThat(tokens.quota("web").eventStreams()).isEqualTo(Integer.MAX_VALUE);
+    assertThat(tokens.quota("db")).isEqualTo(Quota.NONE);
   }
 
   private static Quota quota(Tokens tokens, String secret) {
@@ -58,6 +62,8 @@ class TokensTest {
         "{requests_per_second: 0} | tenant web: requests_per_second must be a whole number of at least 1",
         "{event_streams: many} | tenant web: event_streams must be a whole number",
         "{streams: 3} | tenant web: unknown member \"streams\"",
+        "{trigger_groups: 0} | tenant web: trigger_groups must be a whole number of at least 1",
+        "{trigger_percent: -1} | tenant web: trigger_percent must be a whole number of at least 0",
       })
   void errorsInAQuotaAreReported(String entry, String message) {
     assertThatThrownBy(() -> Tokens.read("tokens: []\ntenants: {web: " + entry + "}"))

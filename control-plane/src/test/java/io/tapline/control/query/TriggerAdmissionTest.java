@@ -33,53 +33,71 @@ class TriggerAdmissionTest {
   private final TriggerAdmission admission = new TriggerAdmission(Optional.of(TRAFFIC));
 
   private String put(String query, String host, int triggers) {
-    return admission.put(query, Set.of(host), Collections.nCopies(triggers, EXPENSIVE));
+    return put(query, Set.of(host), triggers, TriggerQuota.NONE.core());
+  }
+
+  private String put(String query, Set<String> hosts, int triggers, double core) {
+    return admission.put(query, hosts, Collections.nCopies(triggers, EXPENSIVE), core);
   }
 
   @Test
   void theQueriesOfAMonitorAreAddedUp() {
-    assertThat(put("q1", "h1", 1)).isEmpty();
-    assertThat(put("q2", "h1", 1))
+    assertThat(put("a-1", "h1", 1)).isEmpty();
+    assertThat(put("b-2", "h1", 1))
         .startsWith("the monitor on h1 has no time for these triggers: testing 1 trigger")
         .contains("at 2.00 million packets/s", "Triggers of other queries take ")
         .containsPattern("all together would take [0-9]+ %$");
-    assertThat(put("q2", "h2", 1)).isEmpty();
-    admission.remove("q1");
-    assertThat(put("q3", "h1", 1)).isEmpty();
+    assertThat(put("b-2", "h2", 1)).isEmpty();
+    admission.remove("a-1");
+    assertThat(put("a-3", "h1", 1)).isEmpty();
   }
 
   @Test
   void oneMonitorWithoutTimeIsEnoughToRefuse() {
-    assertThat(put("q1", "h2", 1)).isEmpty();
-    assertThat(admission.put("q2", Set.of("h1", "h2", "h3"), List.of(EXPENSIVE)))
+    assertThat(put("a-1", "h2", 1)).isEmpty();
+    assertThat(put("b-2", Set.of("h1", "h2", "h3"), 1, TriggerQuota.NONE.core()))
         .contains("the monitor on h2");
-    assertThat(put("q3", "h1", 1)).as("nothing of q2 remains").isEmpty();
+    assertThat(put("a-3", "h1", 1)).as("nothing of b-2 remains").isEmpty();
   }
 
   @Test
   void triggersThatReplaceOthersOfTheirQueryDoNotCountTwice() {
-    assertThat(put("q1", "h1", 1)).isEmpty();
-    assertThat(put("q1", "h1", 2)).isEmpty();
-    assertThat(put("q1", "h1", 16_000)).contains("testing 16,000 triggers");
-    assertThat(put("q1", "h1", 1)).isEmpty();
+    assertThat(put("a-1", "h1", 1)).isEmpty();
+    assertThat(put("a-1", "h1", 2)).isEmpty();
+    assertThat(put("a-1", "h1", 16_000)).contains("testing 16,000 triggers");
+    assertThat(put("a-1", "h1", 1)).isEmpty();
+  }
+
+  @Test
+  void aTenantsTriggersTakeNoMoreThanItsQuota() {
+    double enough = 0.5;
+    assertThat(put("web-1", Set.of("h1"), 1, enough / 10))
+        .startsWith("testing 1 trigger")
+        .containsPattern(
+            "With all triggers of tenant web on h1, that is [0-9]+ % beside parsing, and the tenant's quota is 5 %$");
+    assertThat(put("web-1", Set.of("h1"), 1, enough)).isEmpty();
+    assertThat(put("web-2", Set.of("h1"), 1, enough)).contains("all triggers of tenant web on h1");
+    assertThat(put("web-3", Set.of("h2"), 1, enough)).as("another monitor").isEmpty();
+    assertThat(put("webs-1", Set.of("h1"), 1, enough))
+        .as("another tenant, whose own quota would be enough")
+        .startsWith("the monitor on h1 has no time");
   }
 
   /** A server with less expected traffic may have admitted more before. */
   @Test
   void fewerTriggersAreNeverRefused() {
-    admission.restore("q1", Set.of("h1"), Collections.nCopies(16_000, EXPENSIVE));
-    admission.restore("q2", Set.of("h1"), Collections.nCopies(16_000, EXPENSIVE));
-    assertThat(put("q1", "h1", 15_000)).isEmpty();
-    assertThat(put("q1", "h1", 15_001)).isNotEmpty();
-    assertThat(put("q1", "h1", 0)).isEmpty();
+    admission.restore("a-1", Set.of("h1"), Collections.nCopies(16_000, EXPENSIVE));
+    admission.restore("b-2", Set.of("h1"), Collections.nCopies(16_000, EXPENSIVE));
+    assertThat(put("a-1", "h1", 15_000)).isEmpty();
+    assertThat(put("a-1", "h1", 15_001)).isNotEmpty();
+    assertThat(put("a-1", "h1", 0)).isEmpty();
   }
 
   @Test
   void nothingIsRefusedWithoutExpectedTraffic() {
     TriggerAdmission unknown = new TriggerAdmission(Optional.empty());
     for (int i = 0; i < 10; i++) {
-      assertThat(unknown.put("q" + i, Set.of("h1"), Collections.nCopies(16_000, EXPENSIVE)))
-          .isEmpty();
+      assertThat(unknown.put("q-" + i, Set.of("h1"), List.of(EXPENSIVE), 0)).isEmpty();
     }
   }
 

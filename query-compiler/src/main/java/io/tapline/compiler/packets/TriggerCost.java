@@ -276,12 +276,17 @@ public final class TriggerCost {
     return share(traffic.packetsPerSecond(), packetNs) + sweep(traffic);
   }
 
+  /** Returns the expected share of a core that parsing packets takes. */
+  public static double parsing(Traffic traffic) {
+    return share(traffic.packetsPerSecond(), PARSE_NS);
+  }
+
   /**
    * Returns the expected share of a core that the triggers of several queries in one monitor take.
    * Each packet is parsed once for all of them.
    */
   public static double together(List<TriggerCost> queries, Traffic traffic) {
-    double parsing = share(traffic.packetsPerSecond(), PARSE_NS);
+    double parsing = parsing(traffic);
     double sum = queries.stream().mapToDouble(query -> query.busy(traffic) - parsing).sum();
     return queries.isEmpty() ? 0 : parsing + sum;
   }
