@@ -42,6 +42,10 @@ class PreferredCopiesTest {
    */
   private static final double LEAST_DATA_SHARE = 0.87;
 
+  /** The mirror port's queue holds 8 ms; a longer delay means that the machine was paused. */
+  private static final double MAX_DELAY_MS = 60;
+
+  private static final int MAX_ATTEMPTS = 5;
   private static final int SECONDS = 6;
   private static final int DATA = 7001;
   private static final int CONTROL = 7002;
@@ -195,6 +199,51 @@ class PreferredCopiesTest {
     throw new AssertionError("no agent " + Collector.NAME);
   }
 
+  /**
+   * A measurement of the saturated port.
+   *
+   * @param data number of data segments that were sent
+   * @param control number of segments that were sent to open or end connections
+   * @param copies the copies that were captured, by source port
+   */
+  private record Attempt(long data, long control, JsonNode copies) {
+    long copies(int port) {
+      return copies.path("" + port).path("copies").asLong();
+    }
+
+    double median(int port) {
+      return copies.path("" + port).path("median_ms").asDouble();
+    }
+
+    double longestMs(int port) {
+      return copies.path("" + port).path("max_ms").asDouble();
+    }
+  }
+
+  /** Starts the sender of the segments that open or end connections. */
+  private interface ControlSender {
+    Cli.Running start();
+  }
+
+  /**
+   * Saturates the port with data while another host sends from {@code port}. Repeats the attempt if
+   * the machine was paused: queues then overflow, or are served late.
+   */
+  private Attempt attempt(int port, ControlSender sender) throws Exception {
+    for (int number = 1; ; number++) {
+      Cli.Running capture = capture();
+      Thread.sleep(1000);
+      Cli.Running data = sendData();
+      Cli.Running control = sender.start();
+      Attempt attempt = new Attempt(count(data), count(control), captured(capture));
+      boolean isPaused = Math.max(attempt.longestMs(DATA), attempt.longestMs(port)) > MAX_DELAY_MS;
+      if (!isPaused || number == MAX_ATTEMPTS) {
+        return attempt;
+      }
+      System.out.println("The machine was paused: " + attempt);
+    }
+  }
+
   @Test
   void segmentsThatOpenOrEndConnectionsPassASaturatedPort() throws Exception {
     String query = network.submit(QUERY);
@@ -202,39 +251,21 @@ class PreferredCopiesTest {
     // Open vSwitch also attributes to a new rule the packets of the half second before it was
     // installed.
     Thread.sleep(6000);
-    Cli.Running capture = capture();
-    Thread.sleep(1000);
-    Cli.Running data = sendData();
-    Cli.Running control =
-        send("h-0-0-1", CONTROL, CONTROL_PER_SECOND, 8, SYN + "," + FIN_ACK + "," + RST);
-    long dataSent = count(data);
-    long controlSent = count(control);
-    JsonNode without = captured(capture);
-    String which = "%d data, %d control; %s".formatted(dataSent, controlSent, without);
-    assertThat(without.path("" + DATA).path("copies").asLong())
-        .as(which)
-        .isLessThan(dataSent * 3 / 4);
-    assertThat(without.path("" + CONTROL).path("copies").asLong()).as(which).isEqualTo(controlSent);
-    assertThat(without.path("" + CONTROL).path("median_ms").asDouble())
-        .as(which)
-        .isLessThan(without.path("" + DATA).path("median_ms").asDouble() / 2);
+    Attempt opening =
+        attempt(
+            CONTROL,
+            () -> send("h-0-0-1", CONTROL, CONTROL_PER_SECOND, 8, SYN + "," + FIN_ACK + "," + RST));
+    assertThat(opening.copies(DATA)).as("%s", opening).isLessThan(opening.data() * 3 / 4);
+    assertThat(opening.copies(CONTROL)).as("%s", opening).isEqualTo(opening.control());
+    assertThat(opening.median(CONTROL)).as("%s", opening).isLessThan(opening.median(DATA) / 2);
 
-    capture = capture();
-    Thread.sleep(1000);
-    data = sendData();
-    Cli.Running flood = send("h-0-0-1", FLOOD, FLOOD_PER_SECOND, 8, "" + SYN);
-    count(data);
-    long floodSent = count(flood);
-    JsonNode flooded = captured(capture);
-    which = "%s without, %s with %d SYN".formatted(without, flooded, floodSent);
-    System.out.println("Preferred copies by port: " + which);
-    assertThat(flooded.path("" + FLOOD).path("copies").asLong())
-        .as(which)
-        .isBetween(1L, floodSent - 1);
-    long dataBytes = flooded.path("" + DATA).path("copies").asLong() * DATA_FRAME;
-    long floodBytes = flooded.path("" + FLOOD).path("copies").asLong() * FLOOD_FRAME;
+    Attempt flooded = attempt(FLOOD, () -> send("h-0-0-1", FLOOD, FLOOD_PER_SECOND, 8, "" + SYN));
+    System.out.printf("Preferred copies by port: %s without, %s with a flood%n", opening, flooded);
+    assertThat(flooded.copies(FLOOD)).as("%s", flooded).isBetween(1L, flooded.control() - 1);
+    long dataBytes = flooded.copies(DATA) * DATA_FRAME;
+    long floodBytes = flooded.copies(FLOOD) * FLOOD_FRAME;
     assertThat((double) dataBytes / (dataBytes + floodBytes))
-        .as(which)
+        .as("%s", flooded)
         .isGreaterThan(LEAST_DATA_SHARE);
 
     Fabric.await(

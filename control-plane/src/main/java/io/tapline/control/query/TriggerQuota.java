@@ -11,5 +11,5 @@ import io.tapline.compiler.packets.TriggerCost;
 public record TriggerQuota(long groups, double core) {
   /** No limits except the monitor's own. */
   public static final TriggerQuota NONE =
-      new TriggerQuota(TriggerCost.MAX_GROUPS, TriggerCost.MAX_BUSY);
+      new TriggerQuota(TriggerCost.MAX_GROUPS, Double.POSITIVE_INFINITY);
 }
