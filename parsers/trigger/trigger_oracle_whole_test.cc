@@ -241,7 +241,7 @@ TEST(TriggerOracleWhole, EventsValuesAndWindowsMatchTheModel) {
   // Each program takes memory that is mostly unused, so clearing huge pages would take most of the time.
   prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
   size_t events = 0, swaps = 0, facts = 0, cases = 0;
-  for (uint32_t seed = 0; seed < seeds(1'000) && !::testing::Test::HasFailure(); ++seed) {
+  for (uint32_t seed = 0; seed < seeds(500) && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const Case input = random_case(seed);
     std::mt19937 random(seed);
