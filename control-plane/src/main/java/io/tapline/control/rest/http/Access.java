@@ -82,9 +82,9 @@ public final class Access {
   }
 
   /**
-   * Returns an admin's token if the caller's process belongs to this process's user, to the user
-   * who started it with sudo, or to root. The owner is looked up only once per connection, because
-   * each lookup scans the kernel's entire connection table.
+   * Returns an admin's token if the caller's process runs as root, as this process's user, or as
+   * the user who ran sudo to start this process. The owner is looked up once per connection,
+   * because each lookup scans the kernel's entire connection table.
    */
   private static Token ownUser(Context ctx) {
     ConnectionMetaData connection =
