@@ -15,7 +15,7 @@ void BurstMeter::hop(queues::View view, int64_t arrival_ns, const Packet& packet
 }
 
 void BurstMeter::pass(const queues::Passage& passage) {
-  const uint32_t flow = contents_.add(passage).flow;
+  const uint32_t flow = contents_.record(passage);
   if (flow >= latest_.size()) latest_.resize(flow + flow / 2 + 1);
   latest_[flow] = headers_[passage.tag];
   headers_.free(passage.tag);

@@ -14,8 +14,8 @@ void FlowMeter::hop(queues::View view, int64_t arrival_ns, const Packet& packet,
 
 void FlowMeter::close_interval(const std::string& queue, uint64_t queries, Emitter& out) {
   input_.advance(out.now_ns());
-  flows_.close([&](const queues::FlowIntervals::Flow& flow) {
-    emit(queue, queries, flow, out);
+  flows_.close([&](const queues::FlowIntervals::Flow& flow, const queues::FlowIntervals::Sums& sums) {
+    emit(queue, queries, flow, sums, out);
     headers_.free(flow.tag);
   });
   const uint64_t without_room = flows_.take_without_room();
@@ -23,7 +23,7 @@ void FlowMeter::close_interval(const std::string& queue, uint64_t queries, Emitt
 }
 
 void FlowMeter::emit(const std::string& queue, uint64_t queries, const queues::FlowIntervals::Flow& flow,
-                     Emitter& out) const {
+                     const queues::FlowIntervals::Sums& sums, Emitter& out) const {
   const queues::Finding& found = flow.wait.finding;
   if (flow.wait.delay_ns < settings_.delay_ns || found.share() < settings_.share) return;
   const queues::DepartureHeader& first = headers_[flow.tag];
@@ -34,7 +34,7 @@ void FlowMeter::emit(const std::string& queue, uint64_t queries, const queues::F
                     Value::u64(static_cast<uint64_t>(flow.wait.delay_ns)), Value::u64(found.own_bytes),
                     Value::u64(found.own_packets), Value::u64(found.queue_bytes), Value::u64(found.flows),
                     Value::f64(found.share()), Value::u64(flow.packets), Value::u64(flow.bytes),
-                    Value::u64(flow.waited_ns), Value::u64(flow.blamed_ns), Value::u64(flow.lost),
+                    Value::u64(sums.waited_ns), Value::u64(sums.blamed_ns), Value::u64(sums.lost),
                     flow.cut ? Value::absent(FieldType::kU64) : Value::u64(flow.error_bytes)});
 }
 

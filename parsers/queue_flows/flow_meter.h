@@ -46,7 +46,8 @@ class FlowMeter final : private queues::MatchSink {
   // queue_depth reports the loss.
   void never_left(const queues::View& arrival) override { flows_.lose(arrival.flow_key); }
   void drop(uint32_t tag) override { headers_.free(tag); }
-  void emit(const std::string& queue, uint64_t queries, const queues::FlowIntervals::Flow& flow, Emitter& out) const;
+  void emit(const std::string& queue, uint64_t queries, const queues::FlowIntervals::Flow& flow,
+            const queues::FlowIntervals::Sums& sums, Emitter& out) const;
 
   Settings settings_;
   queues::FlowIntervals flows_;

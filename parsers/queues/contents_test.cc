@@ -318,6 +318,27 @@ TEST(QueueContents, StayWithinTheirBoundsAndReportMissingFlows) {
 }
 
 // Twenty flows of large packets fill the queue. Of thirty flows with one small packet each, the last ones wait longest.
+TEST(QueueContents, WithoutBurstsTheyKeepNoMorePacketsThanAllowed) {
+  QueueContents contents({.max_packets = 1024}, nullptr);
+  bool cut = false;
+  for (int64_t i = 0; i < 10'000; ++i) {
+    cut = contents.add(Passage::certain(static_cast<uint64_t>(i % 5), 0, 1 + i, 100)).cut;
+    ASSERT_LT(contents.packets_kept(), 1024u);
+  }
+  EXPECT_EQ(contents.evicted(), 10'000 - contents.packets_kept());
+  EXPECT_TRUE(cut);
+}
+
+TEST(QueueContents, FlowsThatLeftMakeRoomForOthersAtOnce) {
+  const ContentsOptions options = {.max_flows = 16};
+  QueueContents contents(options, nullptr);
+  for (uint64_t flow = 1; flow <= 1000; ++flow) {
+    const auto now_ns = static_cast<int64_t>(flow) * 2 * options.reordering_ns;
+    contents.add(Passage::certain(flow, now_ns, now_ns, 100));
+  }
+  EXPECT_EQ(contents.flows().without_room(), 0u);
+}
+
 TEST(QueueContents, ReportsCausingFlowsAndLongestWaitingFlows) {
   KeptBursts kept;
   QueueContents contents({.victim_delay_ns = 1}, &kept);

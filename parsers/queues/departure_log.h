@@ -22,18 +22,20 @@ class DepartureLog {
   uint64_t first() const { return first_; }
   uint64_t end() const { return end_; }
   bool empty() const { return first_ == end_; }
-  bool full() const { return end_ - first_ + 1 >= max_packets_; }
+  // Returns how many departures can be pushed.
+  uint64_t room() const { return max_packets_ - 1 - (end_ - first_); }
   const Departure& operator[](uint64_t number) const { return ring_[number & mask_]; }
 
   // Returns the time when the link became free for this packet: the departure of the previous one. For the first
   // packet, this is `first_start_ns` of push().
   int64_t start_ns(uint64_t number) const { return (*this)[number - 1].time_ns; }
 
-  // REQUIRES: !full(); time_ns is not below the time of the previous departure.
-  void push(int64_t time_ns, int64_t first_start_ns, uint32_t flow, uint32_t bytes) {
+  // Returns its number. REQUIRES: room() > 0; time_ns is not below the time of the previous departure.
+  uint64_t push(int64_t time_ns, int64_t first_start_ns, uint32_t flow, uint32_t bytes) {
     if (end_ - first_ >= mask_) grow(first_start_ns);
-    ring_[end_++ & mask_] = {time_ns, bytes_, flow, bytes};
+    ring_[end_ & mask_] = {time_ns, bytes_, flow, bytes};
     bytes_ += bytes;
+    return end_++;
   }
   void pop_front() { ++first_; }
 
@@ -50,7 +52,6 @@ class DepartureLog {
     }
     return low;
   }
-  int64_t service_ns(uint64_t number) const { return (*this)[number].time_ns - start_ns(number); }
 
   // Returns the bytes that left in [from_ns, to_ns), as far as the log reaches back.
   uint64_t bytes_between(int64_t from_ns, int64_t to_ns) const {

@@ -26,35 +26,41 @@ class FlowIntervals {
     uint32_t tag = 0;                 // tag of the flow's first passage in the interval
     Wait wait;                        // the longest one
     uint64_t packets = 0, bytes = 0;  // packets that left
-    uint64_t lost = 0;                // packets that never left
     uint64_t error_bytes = 0;         // maximum over all findings
     bool cut = false;                 // true if some finding is cut
-    uint64_t waited_ns = 0;           // total wait of the flow's packets
-    uint64_t blamed_ns = 0;           // total time that all packets waited while packets of the flow were sent
+  };
+  struct Sums {
+    uint64_t waited_ns = 0;  // total wait of the flow's packets
+    uint64_t blamed_ns = 0;  // total time that all packets waited while packets of the flow were sent
+    uint64_t lost = 0;       // packets that never left
   };
 
   explicit FlowIntervals(const ContentsOptions& options) : contents_(options, nullptr) {}
 
   // Adds a passage. Returns true if the interval keeps the passage's tag until close().
   bool add(const Passage& passage) {
-    const Finding finding = contents_.add(passage);
-    if (finding.flow == FlowTable::kOthers) {
+    const uint32_t number = contents_.record(passage);
+    if (number == FlowTable::kOthers) {
       ++without_room_;
       return false;
     }
-    uint32_t& place = contents_.flow(finding.flow).interval_place;
-    const bool is_first = place == 0;
-    if (is_first) place = begin_flow(finding.flow, passage);
+    const uint32_t place = contents_.flow(number).interval_place;
+    if (place == 0) {
+      begin_flow(number, passage);
+      return true;
+    }
     Flow& flow = active_[place - 1];
-    ++flow.packets;
-    flow.bytes += passage.bytes;
-    flow.error_bytes = std::max(flow.error_bytes, finding.error_bytes);
-    flow.cut |= finding.cut;
-    // It is hard to predict which packet waited longest, and copying costs less than a misprediction.
+    // It is hard to predict which packet waited longest, and writing costs less than a misprediction.
     const bool longest = passage.arrival_known && passage.delay_ns() >= flow.wait.delay_ns;
     Wait* const targets[] = {&ignored_, &flow.wait};
-    *targets[longest] = {finding, passage.delay_ns()};
-    return is_first;
+    Wait& wait = *targets[longest];
+    contents_.find(passage, number, &wait.finding);
+    wait.delay_ns = passage.delay_ns();
+    ++flow.packets;
+    flow.bytes += passage.bytes;
+    flow.error_bytes = std::max(flow.error_bytes, wait.finding.error_bytes);
+    flow.cut |= wait.finding.cut;
+    return false;
   }
 
   // Counts a packet of the flow that never left. The next interval, or the current one, in which another packet of the
@@ -64,17 +70,15 @@ class FlowIntervals {
     if (number != FlowTable::kOthers) ++contents_.flow(number).lost;
   }
 
-  // Ends the interval. Calls report(const Flow&) for each of its flows.
+  // Ends the interval. Calls report(const Flow&, const Sums&) for each of its flows.
   template <typename Report>
   void close(Report report) {
     for (size_t i = 0; i < count_; ++i) {
-      Flow& flow = active_[i];
+      const Flow& flow = active_[i];
       QueueFlow& account = contents_.flow(flow.number);
-      flow.waited_ns = account.waited_ns;
-      flow.lost = std::exchange(account.lost, 0);
-      flow.blamed_ns = contents_.waits().blamed_ns(account);
+      const Sums sums = {account.waited_ns, contents_.waits().blamed_ns(account), std::exchange(account.lost, 0)};
       contents_.waits().clear(account);
-      report(std::as_const(flow));
+      report(flow, sums);
       account.interval_place = 0;
       contents_.release(flow.number);
     }
@@ -85,19 +89,21 @@ class FlowIntervals {
   uint64_t take_without_room() { return std::exchange(without_room_, 0); }
 
  private:
-  // Adds the flow to the interval, and returns its place, from 1.
-  uint32_t begin_flow(uint32_t number, const Passage& passage) {
+  // Adds the flow of a passage to the interval.
+  [[gnu::always_inline]] void begin_flow(uint32_t number, const Passage& passage) {
     contents_.hold(number);
     if (count_ == active_.size()) active_.emplace_back();
-    Flow& flow = active_[count_];
+    Flow& flow = active_[count_++];
+    contents_.flow(number).interval_place = static_cast<uint32_t>(count_);
     flow.number = number;
     flow.tag = passage.tag;
-    flow.wait.delay_ns = 0;
-    flow.packets = flow.bytes = flow.error_bytes = 0;
-    flow.cut = false;
-    // If the arrival is known, add() sets the finding.
-    if (!passage.arrival_known) flow.wait.finding = {};
-    return static_cast<uint32_t>(++count_);
+    contents_.find(passage, number, &flow.wait.finding);
+    flow.wait.delay_ns = passage.delay_ns();
+    flow.packets = 1;
+    flow.bytes = passage.bytes;
+    flow.error_bytes = flow.wait.finding.error_bytes;
+    flow.cut = flow.wait.finding.cut;
+    if (!passage.arrival_known) flow.wait = {};
   }
 
   QueueContents contents_;

@@ -26,42 +26,58 @@ struct alignas(64) QueueFlow {
 // references to it exist, and is then reused. Not thread-safe.
 //
 // A flow that finds no room is counted under kOthers, which represents all such flows together.
+//
+// Flows often come back soon after they have left the queue. So up to kUnused flows without references keep their
+// numbers: whether a packet is its flow's first or last is a branch that is hard to predict.
 class FlowTable {
  public:
   static constexpr uint32_t kOthers = 0;
 
   explicit FlowTable(uint32_t max_flows)
-      : max_flows_(max_flows), max_entries_(2 * std::bit_ceil(uint64_t{max_flows})), entries_(kFirstEntries) {
+      : max_flows_(max_flows), max_entries_(2 * std::bit_ceil(uint64_t{max_flows} + kUnused)), entries_(kFirstEntries) {
     flows_.emplace_back();
   }
 
   // Adds a reference to the flow, which is created if necessary. Returns its number, or kOthers if there is no room.
   // `key` is a keyed hash: its low bits select the entry.
-  uint32_t hold(uint64_t key) {
-    const uint32_t index = find(key);
-    if (index == kOthers) return create(key);
-    ++flows_[index].references;
-    return index;
+  [[gnu::always_inline]] uint32_t hold(uint64_t key) {
+    const uint32_t number = entry_of(key).flow;
+    if (number == kOthers) return create(key);
+    QueueFlow& flow = flows_[number];
+    const bool unused = flow.references == 0;
+    if (unused & (room() == 0)) return refuse();
+    ++flow.references;
+    size_ += unused;
+    // Clears the sums of a flow that comes back, without a branch.
+    const uint64_t kept = uint64_t{unused} - 1;
+    flow.waited_ns &= kept;
+    flow.settled_ns &= kept;
+    flow.lost &= static_cast<uint32_t>(kept);
+    return number;
   }
 
   // REQUIRES: the flow has a reference.
   void add_reference(uint32_t flow) { flows_[flow].references += flow != kOthers; }
 
-  void release(uint32_t flow) {
-    if (flow == kOthers || --flows_[flow].references != 0) return;
-    uint64_t i = flows_[flow].key & mask();
-    while (entries_[i].flow != flow) i = (i + 1) & mask();
-    remove(i);
-    flows_[flow].next_free = free_;
-    free_ = flow;
-    --size_;
+  [[gnu::always_inline]] void release(uint32_t flow) {
+    if (flow == kOthers) return;
+    const bool unused = --flows_[flow].references == 0;
+    size_ -= unused;
+    if (unused & (numbered_ - size_ > kUnused)) forget(flow);
+  }
+
+  // Checks another flow at each call, and takes its number if it has no references. To be called now and then:
+  // otherwise, flows that don't come back may keep all kUnused numbers.
+  void age() {
+    next_aged_ = next_aged_ + 1 < flows_.size() ? next_aged_ + 1 : kOthers;
+    const QueueFlow& flow = flows_[next_aged_];
+    if (next_aged_ != kOthers && flow.references == 0 && entry_of(flow.key).flow == next_aged_) forget(next_aged_);
   }
 
   // Returns the flow's number, or kOthers if it has none.
   uint32_t find(uint64_t key) const {
-    uint64_t i = key & mask();
-    while (entries_[i].flow != kOthers && !is(entries_[i], key)) i = (i + 1) & mask();
-    return entries_[i].flow;
+    const uint32_t flow = entry_of(key).flow;
+    return flows_[flow].references == 0 ? kOthers : flow;
   }
 
   void prefetch(uint64_t key) const { __builtin_prefetch(&entries_[key & mask()]); }
@@ -69,7 +85,7 @@ class FlowTable {
   QueueFlow& operator[](uint32_t flow) { return flows_[flow]; }
   const QueueFlow& operator[](uint32_t flow) const { return flows_[flow]; }
   uint32_t size() const { return size_; }
-  bool full() const { return size_ == max_flows_; }
+  uint32_t room() const { return max_flows_ - size_; }
   uint64_t without_room() const { return without_room_; }  // references for which kOthers was returned
 
  private:
@@ -82,28 +98,49 @@ class FlowTable {
   // search or removal seldom reads a second entry, a branch that is hard to predict.
   static constexpr uint64_t kEntriesPerFlow = 16;
   static constexpr uint64_t kFirstEntries = 1024;
+  static constexpr uint32_t kUnused = 512;
 
   uint64_t mask() const { return entries_.size() - 1; }
   bool is(const Entry& entry, uint64_t key) const {
     return entry.key_low == static_cast<uint32_t>(key) && flows_[entry.flow].key == key;
   }
 
-  uint32_t create(uint64_t key) {
+  const Entry& entry_of(uint64_t key) const {
+    uint64_t i = key & mask();
+    while (entries_[i].flow != kOthers && !is(entries_[i], key)) i = (i + 1) & mask();
+    return entries_[i];
+  }
+
+  [[gnu::always_inline]] uint32_t create(uint64_t key) {
+    if (room() == 0) return refuse();
     uint32_t flow = free_;
     if (flow != kOthers) {
       free_ = flows_[flow].next_free;
-    } else if (flows_.size() <= max_flows_) {
+    } else {
       flow = static_cast<uint32_t>(flows_.size());
       flows_.emplace_back();
       if (flows_.size() * kEntriesPerFlow > entries_.size() && entries_.size() < max_entries_) grow();
-    } else {
-      ++without_room_;
-      return kOthers;
     }
     flows_[flow] = {.key = key, .references = 1};
     insert({static_cast<uint32_t>(key), flow});
+    ++numbered_;
     ++size_;
     return flow;
+  }
+
+  uint32_t refuse() {
+    ++without_room_;
+    return kOthers;
+  }
+
+  // Takes the number of a flow without references.
+  [[gnu::always_inline]] void forget(uint32_t flow) {
+    uint64_t i = flows_[flow].key & mask();
+    while (entries_[i].flow != flow) i = (i + 1) & mask();
+    remove(i);
+    flows_[flow].next_free = free_;
+    free_ = flow;
+    --numbered_;
   }
 
   void insert(Entry entry) {
@@ -136,7 +173,9 @@ class FlowTable {
   std::vector<Entry> entries_;    // open addressing; the size is a power of two
   std::vector<QueueFlow> flows_;  // by number; the first one is kOthers
   uint32_t free_ = kOthers;
-  uint32_t size_ = 0;
+  uint32_t numbered_ = 0;  // flows that have a number
+  uint32_t size_ = 0;      // those of them that have references
+  uint32_t next_aged_ = kOthers;
   uint64_t without_room_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
@@ -56,6 +57,7 @@ void follow_a_map(uint32_t max_flows, uint32_t seed) {
       table.release(any->second.flow);
       if (--any->second.count == 0) references.erase(any);
     }
+    if (seed % 2 == 0) table.age();
     if (step % 500 == 0) expect_equal(table, references);
   }
   expect_equal(table, references);
@@ -78,13 +80,43 @@ TEST(QueueFlowTable, GivesEachFlowOneNumberWhileItHasReferences) {
   }
 }
 
+// Gives `count` flows with keys from first_key on a reference each, with waits, and releases them. Returns the largest
+// number.
+uint32_t pass_by(FlowTable& table, uint64_t first_key, uint32_t count) {
+  uint32_t largest = 0;
+  for (uint64_t key = first_key; key < first_key + count; ++key) {
+    const uint32_t flow = table.hold(key);
+    EXPECT_EQ(table[flow].waited_ns, 0u);
+    EXPECT_EQ(table[flow].lost, 0u);
+    table[flow].waited_ns = 5;
+    table[flow].lost = 1;
+    largest = std::max(largest, flow);
+    table.release(flow);
+  }
+  return largest;
+}
+
 TEST(QueueFlowTable, ANewFlowDoesNotInheritTheCountsOfItsNumber) {
   FlowTable table(4);
-  const uint32_t flow = table.hold(1);
-  table[flow].waited_ns = 5;
-  table.release(flow);
-  ASSERT_EQ(table.hold(2), flow);
-  EXPECT_EQ(table[flow].waited_ns, 0u);
+  const uint32_t largest = pass_by(table, 1, 10'000);
+  EXPECT_LT(largest, 1000u);  // numbers are reused, even if none of the flows comes back
+}
+
+TEST(QueueFlowTable, AFlowThatComesBackBeginsWithoutCounts) {
+  FlowTable table(4);
+  pass_by(table, 1, 1);
+  EXPECT_EQ(table.find(1), FlowTable::kOthers);
+  pass_by(table, 1, 1);
+  EXPECT_EQ(table.size(), 0u);
+}
+
+TEST(QueueFlowTable, AgingTakesTheNumbersOfUnusedFlowsOnly) {
+  FlowTable table(4);
+  const uint32_t kept = table.hold(100'000);
+  const uint32_t largest = pass_by(table, 1, 300);
+  for (uint32_t i = 0; i <= largest; ++i) table.age();
+  EXPECT_EQ(table.find(100'000), kept);
+  EXPECT_LE(pass_by(table, 200'000, 300), largest);
 }
 
 }  // namespace

@@ -6,10 +6,6 @@
 namespace tapline::queues {
 namespace {
 
-// Trimming many departures together costs less than trimming after each packet. The functions that add() calls for each
-// packet are inlined, also to save time per packet.
-constexpr uint64_t kTrimEvery = 32;
-
 using Flows = std::vector<Burst::Flow>;
 
 Flows::iterator at_most(Flows& flows, size_t count) {
@@ -41,6 +37,7 @@ QueueContents::QueueContents(const ContentsOptions& options, BurstSink* bursts)
       flows_(options.max_flows),
       log_(options.max_packets),
       max_delay_(std::max<int64_t>(options.across_classes_decay_ns, 1)),
+      is_simple_(bursts == nullptr && options.across_classes_decay_ns <= 0 && !bounds_missing()),
       cut_until_ns_(options.incomplete && !bounds_missing() ? INT64_MAX : INT64_MIN) {}
 
 void QueueContents::finish() {
@@ -48,12 +45,29 @@ void QueueContents::finish() {
   close_period();
 }
 
-void QueueContents::make_room() {
-  window_.evict_first(log_, flows_, [this](QueueFlow& flow, uint64_t number) { left(flow, number); });
+// Drops departures that no packet from this one on can have waited for or, if the log is full even so, the oldest one.
+// REQUIRES: the packet found none that left before from_ns.
+void QueueContents::make_room(int64_t from_ns) {
+  const uint64_t needed =
+      separate_waits() ? std::min(window_.range().begin(), waits_range_.begin()) : window_.range().begin();
+  while (log_.first() < needed && log_[log_.first()].time_ns < from_ns - options_.reordering_ns) {
+    flows_.release(log_[log_.first()].flow);
+    log_.pop_front();
+  }
+  if (log_.room() == 0) evict_first();
+  flows_.age();
+  room_until_ = log_.end() + std::min<uint64_t>({kTrimEvery, log_.room(), std::max(flows_.room(), 1u)});
+}
+
+void QueueContents::evict_first() {
+  window_.evict_first(log_, flows_, [this](QueueFlow& flow, const Departure& departure, int64_t service_ns) {
+    left<false>(flow, departure, service_ns);
+  });
   if (separate_waits())
-    waits_range_.evict_first(
-        log_, [this](uint64_t number) { waits_.left(flows_[log_[number].flow], log_.service_ns(number)); });
-  const auto& oldest = log_[log_.first()];
+    waits_range_.evict_first(log_, [this](const Departure& departure, int64_t service_ns) {
+      waits_.left(flows_[departure.flow], service_ns);
+    });
+  const Departure& oldest = log_[log_.first()];
   cut_until_ns_ = std::max(cut_until_ns_, oldest.time_ns);
   ++evicted_;
   hold_period_flows();
@@ -61,55 +75,11 @@ void QueueContents::make_room() {
   log_.pop_front();
 }
 
-// Moves the window to the departures since from_ns, and the ledger's window to those since the packet arrived.
-[[gnu::always_inline]] inline void QueueContents::move(int64_t from_ns, int64_t arrival_ns, uint64_t end) {
-  window_.move(
-      log_, flows_, from_ns, end, [this](QueueFlow& flow, uint64_t number) { entered(flow, number); },
-      [this](QueueFlow& flow, uint64_t number) { left(flow, number); });
-  if (!separate_waits()) return;
-  waits_range_.move(
-      log_, arrival_ns, end,
-      [this](uint64_t number) { waits_.entered(flows_[log_[number].flow], log_.service_ns(number)); },
-      [this](uint64_t number) { waits_.left(flows_[log_[number].flow], log_.service_ns(number)); });
-}
-
-[[gnu::always_inline]] inline void QueueContents::entered(QueueFlow& flow, uint64_t number) {
-  if (!separate_waits()) waits_.entered(flow, log_.service_ns(number));
-  if (bursts_ != nullptr) period_.entered(log_[number]);
-}
-
-[[gnu::always_inline]] inline void QueueContents::left(QueueFlow& flow, uint64_t number) {
-  if (!separate_waits()) waits_.left(flow, log_.service_ns(number));
-  if (bursts_ != nullptr) period_.left(log_[number]);
-}
-
 // Returns the maximum number of bytes that the link sends in this time, plus the longest packet's length, because
 // part of the first packet may have been sent before.
 uint64_t QueueContents::most_sent(int64_t time_ns) const {
   const double bytes_per_ns = static_cast<double>(options_.link_bits_per_second) / 8e9;
   return static_cast<uint64_t>(static_cast<double>(time_ns) * bytes_per_ns) + longest_packet_bytes_;
-}
-
-[[gnu::always_inline]] inline Finding QueueContents::finding(const Passage& passage, uint32_t flow,
-                                                             int64_t from_ns) const {
-  const QueueFlow& own = flows_[flow];
-  Finding finding;
-  finding.flow = flow;
-  finding.queue_bytes = window_.bytes(log_);
-  finding.queue_packets = window_.packets();
-  finding.own_bytes = own.window_bytes;
-  finding.own_packets = own.window_packets;
-  finding.flows = window_.flows();
-  finding.arrival_known = passage.arrival_known;
-  finding.cut = from_ns <= cut_until_ns_;
-  if (passage.earliest_ns < passage.latest_ns)
-    finding.error_bytes = log_.bytes_between(passage.earliest_ns, std::min(passage.latest_ns, passage.departure_ns));
-  if (bounds_missing()) [[unlikely]] {
-    const uint64_t most = most_sent(passage.departure_ns - from_ns);
-    finding.error_bytes = most - std::min(most, finding.queue_bytes);
-    finding.cut |= finding.queue_bytes > most;  // the link is faster, so its speed bounds nothing
-  }
-  return finding;
 }
 
 // Begins a busy period if the packet found the queue empty. REQUIRES: the packet's wait has not been charged to any
@@ -124,15 +94,16 @@ void QueueContents::begin_passage(const Passage& passage, uint32_t flow) {
   hold_period_flows();
 }
 
-void QueueContents::follow_period(const Passage& passage, const Finding& finding) {
+void QueueContents::follow_period(const Passage& passage, uint32_t flow) {
   burst_.end_ns = passage.departure_ns;
   ++burst_.packets;
   burst_.bytes += passage.bytes;
-  if (finding.arrival_known) {
+  if (passage.arrival_known) {
+    const uint64_t found_bytes = window_.bytes(log_);
     const int64_t delay_ns = passage.delay_ns();
     burst_.max_delay_ns = std::max(burst_.max_delay_ns, delay_ns);
-    burst_.peak_bytes = std::max(burst_.peak_bytes, finding.queue_bytes + passage.bytes);
-    period_.arrive(finding.flow, passage.bytes, finding.queue_bytes, delay_ns, delay_ns >= options_.victim_delay_ns);
+    burst_.peak_bytes = std::max(burst_.peak_bytes, found_bytes + passage.bytes);
+    period_.arrive(flow, passage.bytes, found_bytes, delay_ns, delay_ns >= options_.victim_delay_ns);
   }
   hold_period_flows();
 }
@@ -170,39 +141,6 @@ void QueueContents::hold_period_flows() {
   }
 }
 
-// Drops departures that no later packet can have waited for.
-[[gnu::always_inline]] inline void QueueContents::trim(int64_t from_ns) {
-  const uint64_t needed =
-      separate_waits() ? std::min(window_.range().begin(), waits_range_.begin()) : window_.range().begin();
-  while (log_.first() < needed && log_[log_.first()].time_ns < from_ns - options_.reordering_ns) {
-    flows_.release(log_[log_.first()].flow);
-    log_.pop_front();
-  }
-}
-
-Finding QueueContents::add(const Passage& passage) {
-  const uint32_t flow = flows_.hold(passage.flow_key);
-  longest_packet_bytes_ = std::max(longest_packet_bytes_, passage.bytes);
-  if (log_.full()) make_room();
-  const int64_t earliest_ns = passage.arrival_known ? passage.arrival_ns : passage.earliest_ns;
-  log_.push(passage.departure_ns, earliest_ns, flow, passage.bytes);
-  const uint64_t number = log_.end() - 1;
-
-  int64_t from_ns = earliest_ns;
-  if (options_.across_classes_decay_ns > 0) {
-    if (passage.arrival_known) max_delay_.observe(passage.departure_ns, passage.delay_ns());
-    from_ns = passage.departure_ns - max_delay_.delay_ns();
-  }
-  move(from_ns, earliest_ns, number);
-  if (bursts_ != nullptr) begin_passage(passage, flow);
-  if (passage.arrival_known) {
-    const uint64_t first = separate_waits() ? waits_range_.begin() : window_.range().begin();
-    waits_.settle(passage, flows_[flow], log_.start_ns(number), flows_[log_[first].flow], log_.start_ns(first));
-  }
-  const Finding found = finding(passage, flow, from_ns);
-  if (bursts_ != nullptr) follow_period(passage, found);
-  if (number % kTrimEvery == 0 || flows_.full() || log_.full()) trim(std::min(from_ns, passage.earliest_ns));
-  return found;
-}
+uint32_t QueueContents::record_any(const Passage& passage) { return record_as<false>(passage); }
 
 }  // namespace tapline::queues

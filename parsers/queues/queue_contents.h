@@ -90,8 +90,19 @@ class QueueContents {
   // `bursts` may be null.
   QueueContents(const ContentsOptions& options, BurstSink* bursts);
 
-  // REQUIRES: passage.departure_ns does not decrease.
-  Finding add(const Passage& passage);
+  // Adds a passage. Returns what its packet found. REQUIRES: passage.departure_ns does not decrease.
+  Finding add(const Passage& passage) {
+    Finding finding;
+    find(passage, record(passage), &finding);
+    return finding;
+  }
+  // The two halves of add(). record() adds a passage and returns the number of its flow; then, find() writes what its
+  // packet found directly to its destination. A copy of a finding just written stalls the CPU: loads that are wider
+  // than the stores before them wait until these are in the cache.
+  [[gnu::always_inline]] uint32_t record(const Passage& passage) {
+    return is_simple_ ? record_as<true>(passage) : record_any(passage);
+  }
+  [[gnu::always_inline]] void find(const Passage& passage, uint32_t flow, Finding* finding) const;
   // Records that a packet never left.
   void lose() { ++burst_.lost; }
   // Reports the current burst, if it has victims. REQUIRES: later packets find the queue empty, or none follow.
@@ -115,20 +126,40 @@ class QueueContents {
   uint64_t memory_bytes() const { return log_.memory_bytes(); }
 
  private:
-  void make_room();
+  using Departure = DepartureLog::Departure;
+
+  // Trimming many departures together costs less than trimming after each packet.
+  static constexpr uint64_t kTrimEvery = 32;
+
+  // record() for a simple queue, which has no bursts, classes or bound of missing bytes, or for any queue. The code for
+  // simple queues omits the rest: a packet costs 60 instructions less.
+  template <bool kSimple>
+  [[gnu::always_inline]] uint32_t record_as(const Passage& passage);
+  uint32_t record_any(const Passage& passage);
+
+  void make_room(int64_t from_ns);
+  void evict_first();
   // Returns true if the packets that a packet waited for may differ from those in its window.
   bool separate_waits() const { return options_.across_classes_decay_ns > 0; }
-  void move(int64_t from_ns, int64_t arrival_ns, uint64_t end);
-  void entered(QueueFlow& flow, uint64_t number);
-  void left(QueueFlow& flow, uint64_t number);
-  Finding finding(const Passage& passage, uint32_t flow, int64_t from_ns) const;
+  static int64_t earliest_ns(const Passage& passage) {
+    return passage.arrival_known ? passage.arrival_ns : passage.earliest_ns;
+  }
+  // Returns the time since which the packets left that a packet found.
+  int64_t from_ns(const Passage& passage) const {
+    return separate_waits() ? passage.departure_ns - max_delay_.delay_ns() : earliest_ns(passage);
+  }
+  template <bool kSimple>
+  [[gnu::always_inline]] void move(int64_t from_ns, int64_t arrival_ns, uint64_t end);
+  template <bool kSimple>
+  [[gnu::always_inline]] void entered(QueueFlow& flow, const Departure& departure, int64_t service_ns);
+  template <bool kSimple>
+  [[gnu::always_inline]] void left(QueueFlow& flow, const Departure& departure, int64_t service_ns);
   bool bounds_missing() const { return options_.incomplete && options_.link_bits_per_second != 0; }
   uint64_t most_sent(int64_t time_ns) const;
   void begin_passage(const Passage& passage, uint32_t flow);
-  void follow_period(const Passage& passage, const Finding& finding);
+  void follow_period(const Passage& passage, uint32_t flow);
   void close_period();
   void hold_period_flows();
-  void trim(int64_t from_ns);
 
   ContentsOptions options_;
   BurstSink* bursts_;
@@ -142,8 +173,83 @@ class QueueContents {
   Burst burst_;
   uint32_t longest_packet_bytes_ = 1514;    // an Ethernet frame, or a longer one that was added
   std::vector<uint64_t> blamed_before_ns_;  // by place in period_.flows(): the flow's blame before the busy period
+  bool is_simple_;
   int64_t cut_until_ns_;
+  uint64_t room_until_ = 0;  // the number of the departure before which to make room again
   uint64_t evicted_ = 0;
 };
+
+template <bool kSimple>
+inline uint32_t QueueContents::record_as(const Passage& passage) {
+  const int64_t earliest = earliest_ns(passage);
+  int64_t from = earliest;
+  if (!kSimple) {
+    longest_packet_bytes_ = std::max(longest_packet_bytes_, passage.bytes);
+    if (separate_waits() && passage.arrival_known) max_delay_.observe(passage.departure_ns, passage.delay_ns());
+    from = from_ns(passage);
+  }
+  if (log_.end() >= room_until_) make_room(std::min(from, passage.earliest_ns));
+  const uint32_t flow = flows_.hold(passage.flow_key);
+  const uint64_t number = log_.push(passage.departure_ns, earliest, flow, passage.bytes);
+  move<kSimple>(from, earliest, number);
+  if (!kSimple && bursts_ != nullptr) begin_passage(passage, flow);
+  if (passage.arrival_known) {
+    const DepartureRange& waits = !kSimple && separate_waits() ? waits_range_ : window_.range();
+    waits_.settle(passage, flows_[flow], waits.end_start_ns(), flows_[log_[waits.begin()].flow],
+                  waits.begin_start_ns());
+  }
+  if (!kSimple && bursts_ != nullptr) follow_period(passage, flow);
+  return flow;
+}
+
+// Moves the window to the departures since from_ns, and the ledger's window to those since the packet arrived.
+template <bool kSimple>
+inline void QueueContents::move(int64_t from_ns, int64_t arrival_ns, uint64_t end) {
+  window_.move(
+      log_, flows_, from_ns, end,
+      [this](QueueFlow& flow, const Departure& departure, int64_t service_ns) {
+        entered<kSimple>(flow, departure, service_ns);
+      },
+      [this](QueueFlow& flow, const Departure& departure, int64_t service_ns) {
+        left<kSimple>(flow, departure, service_ns);
+      });
+  if (kSimple || !separate_waits()) return;
+  waits_range_.move(
+      log_, arrival_ns, end,
+      [this](const Departure& departure, int64_t service_ns) { waits_.entered(flows_[departure.flow], service_ns); },
+      [this](const Departure& departure, int64_t service_ns) { waits_.left(flows_[departure.flow], service_ns); });
+}
+
+template <bool kSimple>
+inline void QueueContents::entered(QueueFlow& flow, const Departure& departure, int64_t service_ns) {
+  if (kSimple || !separate_waits()) waits_.entered(flow, service_ns);
+  if (!kSimple && bursts_ != nullptr) period_.entered(departure);
+}
+
+template <bool kSimple>
+inline void QueueContents::left(QueueFlow& flow, const Departure& departure, int64_t service_ns) {
+  if (kSimple || !separate_waits()) waits_.left(flow, service_ns);
+  if (!kSimple && bursts_ != nullptr) period_.left(departure);
+}
+
+inline void QueueContents::find(const Passage& passage, uint32_t flow, Finding* finding) const {
+  const QueueFlow& own = flows_[flow];
+  finding->queue_bytes = window_.bytes(log_);
+  finding->own_bytes = own.window_bytes;
+  finding->queue_packets = window_.packets();
+  finding->own_packets = own.window_packets;
+  finding->flow = flow;
+  finding->flows = window_.flows();
+  finding->error_bytes = 0;
+  finding->arrival_known = passage.arrival_known;
+  finding->cut = from_ns(passage) <= cut_until_ns_;
+  if (passage.earliest_ns < passage.latest_ns)
+    finding->error_bytes = log_.bytes_between(passage.earliest_ns, std::min(passage.latest_ns, passage.departure_ns));
+  if (bounds_missing()) [[unlikely]] {
+    const uint64_t most = most_sent(passage.departure_ns - from_ns(passage));
+    finding->error_bytes = most - std::min(most, finding->queue_bytes);
+    finding->cut |= finding->queue_bytes > most;  // the link is faster, so its speed bounds nothing
+  }
+}
 
 }  // namespace tapline::queues

@@ -14,20 +14,26 @@ namespace tapline::queues {
 // DepartureLog. Not thread-safe.
 class QueueWindow {
  public:
-  // Moves the window to the departures before number `end` but not before from_ns. Calls entered(flow, number) for each
-  // departure that the window gains, and left(flow, number) for each that it loses. REQUIRES: `end` does not decrease.
+  using Departure = DepartureLog::Departure;
+
+  // Moves the window to the departures before number `end` but not before from_ns. Calls entered(flow, departure,
+  // service_ns) for each departure that the window gains, and left(flow, departure, service_ns) for each that it loses.
+  // REQUIRES: `end` does not decrease.
   template <typename Entered, typename Left>
   [[gnu::always_inline]] void move(const DepartureLog& log, FlowTable& flows, int64_t from_ns, uint64_t end,
                                    Entered&& entered, Left&& left) {
     range_.move(
-        log, from_ns, end, [&](uint64_t number) { entered(add(log[number], flows), number); },
-        [&](uint64_t number) { left(remove(log[number], flows), number); });
+        log, from_ns, end,
+        [&](const Departure& departure, int64_t service_ns) { entered(add(departure, flows), departure, service_ns); },
+        [&](const Departure& departure, int64_t service_ns) { left(remove(departure, flows), departure, service_ns); });
   }
 
   // Removes the log's first departure, which the log is about to evict, if it is in the window.
   template <typename Left>
   void evict_first(const DepartureLog& log, FlowTable& flows, Left&& left) {
-    range_.evict_first(log, [&](uint64_t number) { left(remove(log[number], flows), number); });
+    range_.evict_first(log, [&](const Departure& departure, int64_t service_ns) {
+      left(remove(departure, flows), departure, service_ns);
+    });
   }
 
   const DepartureRange& range() const { return range_; }
@@ -39,14 +45,14 @@ class QueueWindow {
   uint32_t flows() const { return flow_count_; }
 
  private:
-  QueueFlow& add(const DepartureLog::Departure& departure, FlowTable& flows) {
+  QueueFlow& add(const Departure& departure, FlowTable& flows) {
     QueueFlow& flow = flows[departure.flow];
     flow_count_ += flow.window_packets == 0;
     flow.window_bytes += departure.bytes;
     ++flow.window_packets;
     return flow;
   }
-  QueueFlow& remove(const DepartureLog::Departure& departure, FlowTable& flows) {
+  QueueFlow& remove(const Departure& departure, FlowTable& flows) {
     QueueFlow& flow = flows[departure.flow];
     flow.window_bytes -= departure.bytes;
     --flow.window_packets;

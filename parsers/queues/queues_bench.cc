@@ -1,9 +1,11 @@
 // Measures the CPU time per packet seen at both taps of a queue, as the minimum of a few runs, and compares it with a
 // pass that only reads the same views.
 //
-//   queues_bench           2,000,000 packets of 1,000, 100,000 and 1,000,000 flows
-//   queues_bench --check   fewer packets of 1,000 flows; fails if the exact contents cost more than five times as much
-//                          as the sketch in the same run, or if, with matching, they cost more than ten times as much
+//   queues_bench              2,000,000 packets of 1,000, 100,000 and 1,000,000 flows
+//   queues_bench --only ROW   only this row, for profiles
+//   queues_bench --check      fewer packets of 1,000 flows; fails if the exact contents cost more than five times as
+//                             much as the sketch in the same run, or if, with matching, they cost more than ten times
+//                             as much
 //
 //   pass       reads each view
 //   triples    reads each triple: flow, arrival, departure, and bytes
@@ -37,6 +39,7 @@ namespace {
 constexpr size_t kPackets = 2'000'000, kFewPackets = 300'000;
 constexpr int kRuns = 9;
 constexpr int64_t kServiceNs = 560, kWaitNs = 1000 * kServiceNs;
+constexpr std::string_view kRows[] = {"triples", "contents", "flows", "bursts", "match", "both", "hops", "sketch"};
 constexpr HashKey kKey = {1, 2};
 
 uint64_t looked_at = 0;
@@ -148,7 +151,8 @@ struct Costs {
   double contents_ns = 0, both_ns = 0, sketch_ns = 0;
 };
 
-Costs measure(uint32_t flows, size_t packets) {
+// Measures all rows or, if it is not empty, only the row `only`.
+Costs measure(uint32_t flows, size_t packets, std::string_view only) {
   const std::vector<Triple> triples = triples_of(flows, packets);
   const std::vector<Event> events = views_of(triples);
   const ContentsOptions options;
@@ -157,6 +161,7 @@ Costs measure(uint32_t flows, size_t packets) {
     for (const Event& event : events) looked_at += event.view.digest ^ event.view.flow_key ^ event.view.bytes;
   });
   const auto report = [&](const char* name, const std::function<void()>& run) {
+    if (!only.empty() && only != name) return 0.0;
     const double ns = ns_per_packet(packets, run);
     std::printf("%-9u %-9s %7.1f ns/packet  %6.1f passes\n", flows, name, ns, ns / pass);
     return ns;
@@ -178,7 +183,9 @@ Costs measure(uint32_t flows, size_t packets) {
     int64_t end_ns = 0;
     for (const Triple& triple : triples) {
       if (triple.departure_ns >= end_ns) {
-        intervals.close([](const FlowIntervals::Flow& flow) { looked_at += flow.wait.finding.own_bytes; });
+        intervals.close([](const FlowIntervals::Flow& flow, const FlowIntervals::Sums& sums) {
+          looked_at += flow.wait.finding.own_bytes ^ sums.blamed_ns;
+        });
         end_ns = triple.departure_ns + 1'000'000;
       }
       looked_at += intervals.add(triple.passage());
@@ -212,7 +219,7 @@ Costs measure(uint32_t flows, size_t packets) {
 }
 
 bool check() {
-  const Costs costs = measure(1000, kFewPackets);
+  const Costs costs = measure(1000, kFewPackets, "");
   const bool fast = costs.contents_ns <= 5 * costs.sketch_ns && costs.both_ns <= 10 * costs.sketch_ns;
   if (!fast) std::printf("The exact contents cost too much compared with the sketch.\n");
   return fast;
@@ -222,8 +229,18 @@ bool check() {
 }  // namespace tapline::queues
 
 int main(int argc, char** argv) {
-  using tapline::queues::kPackets;
-  if (argc == 2 && std::string_view(argv[1]) == "--check") return tapline::queues::check() ? 0 : 1;
-  for (const uint32_t flows : {1000u, 100'000u, 1'000'000u}) tapline::queues::measure(flows, kPackets);
-  return tapline::queues::looked_at == 1 ? 1 : 0;
+  using namespace tapline::queues;
+  const std::vector<std::string_view> arguments(argv + 1, argv + argc);
+  if (arguments == std::vector<std::string_view>{"--check"}) return check() ? 0 : 1;
+  std::string_view only;
+  if (arguments.size() == 2 && arguments[0] == "--only" && std::ranges::count(kRows, arguments[1]) == 1) {
+    only = arguments[1];
+  } else if (!arguments.empty()) {
+    std::fprintf(stderr, "Usage: queues_bench [--check | --only ROW]\nRows:");
+    for (const std::string_view row : kRows) std::fprintf(stderr, " %.*s", static_cast<int>(row.size()), row.data());
+    std::fprintf(stderr, "\n");
+    return 2;
+  }
+  for (const uint32_t flows : {1000u, 100'000u, 1'000'000u}) measure(flows, kPackets, only);
+  return looked_at == 1 ? 1 : 0;
 }
