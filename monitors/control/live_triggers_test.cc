@@ -22,9 +22,9 @@ v1::PacketTrigger packets_above(uint32_t number, double count = 0) {
   message.set_processor(number);
   message.set_parser("packets");
   message.mutable_every()->set_nanos(10 * kMs);
-  message.add_when()->set_measure(v1::PacketStep::PACKETS);
+  message.add_when()->set_measure(v1::ConditionStep::PACKETS);
   message.add_when()->set_constant(count);
-  message.add_when()->set_operator_(v1::PacketStep::GREATER);
+  message.add_when()->set_operator_(v1::ConditionStep::GREATER);
   return message;
 }
 

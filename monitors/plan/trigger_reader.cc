@@ -78,7 +78,7 @@ Status read_filter(const v1::PacketTrigger& message, Filter* filter) {
   return {};
 }
 
-// Indexed by v1::PacketStep::Measure.
+// Indexed by v1::ConditionStep::Measure.
 constexpr Measure kMeasures[] = {Measure::kPackets,
                                  Measure::kBytes,
                                  Measure::kPayloadBytes,
@@ -104,25 +104,25 @@ constexpr Measure kMeasures[] = {Measure::kPackets,
                                  Measure::kDistinctSrcPorts,
                                  Measure::kDistinctDstIps,
                                  Measure::kDistinctDstPorts};
-// Indexed by v1::PacketStep::Operator.
+// Indexed by v1::ConditionStep::Operator.
 constexpr trigger::Op kOperators[] = {trigger::Op::kAdd,    trigger::Op::kSubtract,  trigger::Op::kMultiply,
                                       trigger::Op::kDivide, trigger::Op::kGreater,   trigger::Op::kGreaterEqual,
                                       trigger::Op::kLess,   trigger::Op::kLessEqual, trigger::Op::kAnd,
                                       trigger::Op::kOr};
 
-using Steps = google::protobuf::RepeatedPtrField<v1::PacketStep>;
+using Steps = google::protobuf::RepeatedPtrField<v1::ConditionStep>;
 
 Status read_quantile(const v1::PacketQuantile& message, trigger::Instruction* read) {
   read->op = trigger::Op::kMeasure;
   read->constant = message.share();
   switch (message.measure()) {
-    case v1::PacketStep::BYTES:
+    case v1::ConditionStep::BYTES:
       read->measure = Measure::kBytesQuantile;
       return {};
-    case v1::PacketStep::PAYLOAD_BYTES:
+    case v1::ConditionStep::PAYLOAD_BYTES:
       read->measure = Measure::kPayloadBytesQuantile;
       return {};
-    case v1::PacketStep::RTT_NS:
+    case v1::ConditionStep::RTT_NS:
       read->measure = Measure::kRttQuantile;
       return {};
     default:
@@ -132,10 +132,10 @@ Status read_quantile(const v1::PacketQuantile& message, trigger::Instruction* re
 }
 
 Status read_steps(const Steps& steps, trigger::Expression* expression) {
-  for (const v1::PacketStep& step : steps) {
+  for (const v1::ConditionStep& step : steps) {
     trigger::Instruction& read = expression->emplace_back();
     if (step.has_measure()) {
-      if (!v1::PacketStep::Measure_IsValid(step.measure()))
+      if (!v1::ConditionStep::Measure_IsValid(step.measure()))
         return Status::invalid("unknown measure " + std::to_string(step.measure()));
       read = {trigger::Op::kMeasure, kMeasures[step.measure()], 0};
     } else if (step.has_quantile()) {
@@ -144,7 +144,7 @@ Status read_steps(const Steps& steps, trigger::Expression* expression) {
       if (!std::isfinite(step.constant())) return Status::invalid("a constant is not a finite number");
       read = {trigger::Op::kConstant, Measure::kPackets, step.constant()};
     } else if (step.has_operator_()) {
-      if (!v1::PacketStep::Operator_IsValid(step.operator_()))
+      if (!v1::ConditionStep::Operator_IsValid(step.operator_()))
         return Status::invalid("unknown operator " + std::to_string(step.operator_()));
       read.op = kOperators[step.operator_()];
     } else {

@@ -43,15 +43,26 @@ class EventsTest {
           server.submit(
               "PARSE marked_packet(dscp=%d) FROM * TO %s WHERE dst_port = %d LIMIT 1h SAMPLE * "
                       .formatted(EXPEDITED, link.address(), WANTED)
-                  + "PROCESS (group-count: group=dst_port, w=1s, s=1s)");
+                  + "PROCESS (group-count: group=dst_port, w=1s, s=1s),"
+                  + " (trigger: when=\"count > 5 and count / flows >= 1 and max(dscp) + min(dscp) > 91\","
+                  + " group=dst_port, every=1s)");
       server.awaitState(id, "running");
       List<JsonNode> events = events(server, id, link, EventsTest::send, EACH);
       assertThat(events).hasSize(EACH);
       assertThat(events).allMatch(event -> event.get("dst_port").asInt() == WANTED);
       assertThat(events).allMatch(event -> event.get("fields").get("dscp").asInt() == EXPEDITED);
-      assertThat(server.rows(id).stream().mapToInt(row -> row.get("value").asInt()).sum())
+      List<JsonNode> rows = server.rows(id);
+      assertThat(
+              rows.stream()
+                  .filter(row -> !row.has("alert"))
+                  .mapToInt(row -> row.get("value").asInt())
+                  .sum())
           .as("tuples that the stream job counted")
           .isEqualTo(EACH);
+      assertThat(rows.stream().filter(row -> row.at("/alert/state").asText().equals("raised")))
+          .as("alerts on several values: %s", rows)
+          .isNotEmpty()
+          .allMatch(row -> row.get("value").asInt() > 5);
     }
   }
 

@@ -4,8 +4,10 @@ import io.tapline.aggregates.MergeableAggregate.Input;
 import io.tapline.flink.group.Estimate;
 import io.tapline.flink.group.Exemplars;
 import io.tapline.flink.group.GroupTable;
+import io.tapline.schema.proto.Operand;
 import io.tapline.schema.proto.Processor;
 import java.io.Serializable;
+import java.util.List;
 
 /**
  * A validated processor of a plan. It maps a parser's tuples to keys and values, aggregates the
@@ -14,6 +16,10 @@ import java.io.Serializable;
  * @param ranking null unless groups are ranked
  * @param condition condition that a group's value must meet; null for none
  * @param trigger null unless results are alerts
+ * @param operands further values of the groups, in the same windows, that {@code when} combines
+ * @param when condition on the processor's value (number 0) and the operands (from 1), instead of
+ *     {@code condition}; null for none
+ * @param clear condition under which an alert lasts; null for {@code when}
  * @param answers whether the parser's tuples record whether their requests were answered
  */
 public record ProcessorSpec(
@@ -27,8 +33,13 @@ public record ProcessorSpec(
     RankingSpec ranking,
     ConditionSpec condition,
     TriggerSpec trigger,
+    List<ProcessorSpec> operands,
+    ExpressionSpec when,
+    ExpressionSpec clear,
     boolean answers)
     implements Serializable {
+
+  private static final int MAX_OPERANDS = 3;
 
   static ProcessorSpec of(int index, Processor processor) {
     check(!processor.getParser().isEmpty(), processor.getName(), "does not name a parser");
@@ -45,14 +56,52 @@ public record ProcessorSpec(
         processor.hasRanking() ? RankingSpec.of(processor) : null,
         processor.hasCondition() ? ConditionSpec.of(processor.getCondition()) : null,
         trigger(processor, window),
+        operands(index, processor),
+        ExpressionSpec.of(processor.getWhenList(), values(processor), processor.getName()),
+        ExpressionSpec.of(processor.getClearList(), values(processor), processor.getName()),
         processor.getAnswers());
+  }
+
+  private static int values(Processor processor) {
+    return 1 + processor.getOperandsCount();
+  }
+
+  private static List<ProcessorSpec> operands(int index, Processor processor) {
+    String name = processor.getName();
+    check(processor.getOperandsCount() <= MAX_OPERANDS, name, "has too many operands");
+    check(
+        processor.getOperandsCount() == 0 || processor.getWhenCount() > 0,
+        name,
+        "has operands, but no condition on them");
+    return processor.getOperandsList().stream()
+        .map(operand -> of(index, operand(processor, operand)))
+        .toList();
+  }
+
+  /** Returns a processor that aggregates only an operand's values. */
+  private static Processor operand(Processor processor, Operand operand) {
+    return Processor.newBuilder()
+        .setName(processor.getName())
+        .setParser(processor.getParser())
+        .addAllKey(processor.getKeyList())
+        .setWindow(processor.getWindow())
+        .setValue(operand.getValue())
+        .setAggregate(operand.getAggregate())
+        .setShare(operand.getShare())
+        .build();
   }
 
   private static TriggerSpec trigger(Processor processor, WindowSpec window) {
     if (!processor.hasTrigger()) {
+      check(processor.getWhenCount() == 0, processor.getName(), "has `when`, but no trigger");
       return null;
     }
-    check(processor.hasCondition(), processor.getName(), "is a trigger without a condition");
+    boolean isConditional = processor.hasCondition() || processor.getWhenCount() > 0;
+    check(isConditional, processor.getName(), "is a trigger without a condition");
+    check(
+        processor.getWhenCount() == 0 || !processor.hasJoin() && !processor.hasCondition(),
+        processor.getName(),
+        "has a join or a second condition beside its condition on several values");
     check(!window.isWholeQuery(), processor.getName(), "is a trigger without a window");
     return TriggerSpec.of(processor.getTrigger());
   }
@@ -61,6 +110,11 @@ public record ProcessorSpec(
     if (!holds) {
       throw new IllegalArgumentException("plan: processor " + name + " " + fault);
     }
+  }
+
+  /** Returns the memory that a group takes, in units of a count's. */
+  public int weight() {
+    return aggregate.type().weight() + operands.stream().mapToInt(ProcessorSpec::weight).sum();
   }
 
   /** Returns an empty table for the processor's groups. */

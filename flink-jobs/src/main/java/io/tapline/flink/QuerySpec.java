@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * The part of a plan that the job needs, validated.
@@ -115,6 +116,16 @@ public record QuerySpec(
         .mapToLong(spec -> spec.window().paneNs())
         .reduce(WindowSpec::gcd)
         .orElse(WHOLE_QUERY_SLOT_NS);
+  }
+
+  /**
+   * Returns what the job aggregates: all processors in their order, then the operands of triggers.
+   * A table is identified by its position in this list.
+   */
+  public List<ProcessorSpec> tables() {
+    return Stream.concat(
+            processors.stream(), processors.stream().flatMap(spec -> spec.operands().stream()))
+        .toList();
   }
 
   /** Returns the partitions to which the plan assigns monitors. */

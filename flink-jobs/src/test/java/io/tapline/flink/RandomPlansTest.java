@@ -87,7 +87,9 @@ class RandomPlansTest {
       boolean trigger = random.nextInt(5) == 0;
       boolean isWhole = !trigger && random.nextInt(3) == 0;
       String processor = processor(random, pick(isWhole ? WHOLE : BOUNDED, random), isWhole);
-      if (trigger) {
+      if (trigger && random.nextBoolean() && isOfRequests(processor)) {
+        processor = Plans.with(processor, expression(random) + trigger(random));
+      } else if (trigger) {
         processor = Plans.with(processor, condition(random) + trigger(random));
       } else if (random.nextInt(4) == 0) {
         processor = Plans.with(processor, condition(random));
@@ -117,6 +119,54 @@ class RandomPlansTest {
               random.nextBoolean() ? "url" : "response_time_ns", pick(KEYS, random), window);
       default -> Plans.with(Plans.group(aggregate, pick(KEYS, random), window), share);
     };
+  }
+
+  private static boolean isOfRequests(String processor) {
+    return processor.contains("\"parser\":\"http_get\"") && !processor.contains("\"join\"");
+  }
+
+  /**
+   * Returns up to three operands and a condition on all values: each is compared with a number, the
+   * last one as a quotient of itself and the first.
+   */
+  private static String expression(Random random) {
+    String[] operands = {
+      "{\"value\":{\"count\":{}}}",
+      "{\"value\":{\"field\":\"response_time_ns\"},\"aggregate\":\"SUM\"}",
+      "{\"value\":{\"field\":\"response_time_ns\"},\"aggregate\":\"MAX\"}",
+      "{\"value\":{\"field\":\"url\"},\"aggregate\":\"DISTINCT\"}",
+      "{\"value\":{\"field\":\"response_time_ns\"},\"aggregate\":\"PERCENTILE\",\"share\":0.5}"
+    };
+    List<String> chosen = new ArrayList<>();
+    for (int i = random.nextInt(4); i > 0; i--) {
+      chosen.add(pick(operands, random));
+    }
+    String clear = random.nextBoolean() ? "" : ",\"clear\":[%s]".formatted(steps(chosen, random));
+    return ",\"operands\":[%s],\"when\":[%s]%s"
+        .formatted(String.join(",", chosen), steps(chosen, random), clear);
+  }
+
+  private static String steps(List<String> operands, Random random) {
+    List<String> steps = new ArrayList<>();
+    for (int value = 0; value <= operands.size(); value++) {
+      steps.add("{\"operand\":%d}".formatted(value));
+      if (value > 0 && value == operands.size()) {
+        steps.add("{\"operand\":0}");
+        steps.add(operator(pick(new String[] {"ADD", "SUBTRACT", "MULTIPLY", "DIVIDE"}, random)));
+      }
+      double threshold = random.nextBoolean() ? random.nextInt(12) : random.nextInt(600_000_000);
+      steps.add("{\"constant\":%s}".formatted(random.nextBoolean() ? threshold : threshold / 1e8));
+      steps.add(
+          operator(pick(new String[] {"GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL"}, random)));
+      if (value > 0) {
+        steps.add(operator(random.nextBoolean() ? "AND" : "OR"));
+      }
+    }
+    return String.join(",", steps);
+  }
+
+  private static String operator(String name) {
+    return "{\"operator\":\"%s\"}".formatted(name);
   }
 
   private static String condition(Random random) {

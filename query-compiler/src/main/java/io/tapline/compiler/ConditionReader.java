@@ -1,5 +1,6 @@
 package io.tapline.compiler;
 
+import io.tapline.compiler.packets.TriggerExpression;
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
@@ -28,20 +29,30 @@ final class ConditionReader {
   private ConditionReader() {}
 
   /**
-   * A parsed group condition.
+   * An aggregate of a group's tuples.
    *
    * @param aggregate name of the aggregate, in lower case
    * @param field field of the aggregate; null if missing
    * @param tuples condition on tuples instead of a field; null if there is none
    */
-  record Read(String aggregate, Ast.Word field, ParsedCondition tuples, Condition condition) {}
+  record Call(String aggregate, Ast.Word field, ParsedCondition tuples) {}
+
+  /** A parsed group condition: an aggregate that is compared with a number. */
+  record Read(Call call, Condition condition) {}
 
   /** Parses a condition. Reports an error and returns nothing if the word is not a condition. */
   static Optional<Read> read(Ast.Word word, Errors errors) {
     Matcher matcher = CONDITION.matcher(word.text());
     Optional<Double> threshold =
         matcher.matches() ? Literals.threshold(matcher.group(4)) : Optional.empty();
-    if (threshold.isEmpty()) {
+    if (threshold.isEmpty() && TriggerExpression.isCondition(word.text())) {
+      String message = "a filter compares one value with a number, not %s";
+      errors.type(
+          word.span(),
+          message.formatted(Names.quoted(word.text())),
+          "for example \"count >= 100\"");
+      return Optional.empty();
+    } else if (threshold.isEmpty()) {
       String message = "when= is not a valid condition: %s".formatted(Names.quoted(word.text()));
       errors.type(word.span(), message, "for example \"sum(bytes) > 10MB\" or \"count >= 100\"");
       return Optional.empty();
@@ -51,13 +62,23 @@ final class ConditionReader {
             .setComparison(COMPARISONS.get(matcher.group(3)))
             .setThreshold(threshold.get())
             .build();
-    String aggregate = Names.lower(matcher.group(1));
     String inside = matcher.group(2) == null ? "" : matcher.group(2).strip();
+    return call(Names.lower(matcher.group(1)), inside, word, errors)
+        .map(call -> new Read(call, condition));
+  }
+
+  /**
+   * Parses the argument of an aggregate: nothing, a field, or a condition on tuples. Reports an
+   * error and returns nothing if it is none of these.
+   *
+   * @param word argument of the processor that contains the aggregate
+   */
+  static Optional<Call> call(String aggregate, String inside, Ast.Word word, Errors errors) {
     if (NAME.matcher(inside).matches()) {
       Ast.Word field = inside.isEmpty() ? null : new Ast.Word(inside, inside, word.span());
-      return Optional.of(new Read(aggregate, field, null, condition));
+      return Optional.of(new Call(aggregate, field, null));
     }
-    return tuples(inside, word, errors).map(tuples -> new Read(aggregate, null, tuples, condition));
+    return tuples(inside, word, errors).map(tuples -> new Call(aggregate, null, tuples));
   }
 
   /** Parses a condition in the language of WHERE. */

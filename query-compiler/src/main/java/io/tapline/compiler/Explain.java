@@ -2,6 +2,7 @@ package io.tapline.compiler;
 
 import io.tapline.compiler.catalogue.ParserArgumentInfo;
 import io.tapline.compiler.conditions.ConditionPrinter;
+import io.tapline.compiler.packets.ConditionText;
 import io.tapline.compiler.packets.GroupWords;
 import io.tapline.compiler.packets.TriggerCost;
 import io.tapline.compiler.text.Literals;
@@ -16,6 +17,7 @@ import io.tapline.schema.proto.Leader;
 import io.tapline.schema.proto.Limit;
 import io.tapline.schema.proto.Match;
 import io.tapline.schema.proto.Monitor;
+import io.tapline.schema.proto.Operand;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Rule;
@@ -266,7 +268,17 @@ public final class Explain {
         String.join(", ", GroupWords.text(processor.getKeyList(), processor.getNetworksList()));
     steps.add("group   " + (key.isEmpty() ? "all together" : "by " + key));
     steps.add("window  " + window(processor.getWindow()));
-    steps.add(aggregate(processor));
+    steps.add(aggregate(processor.getAggregate(), processor.getShare()));
+    for (Operand operand : processor.getOperandsList()) {
+      steps.add(value(processor.getParser(), operand.getValue()));
+      steps.add(aggregate(operand.getAggregate(), operand.getShare()));
+    }
+    if (processor.getWhenCount() > 0) {
+      steps.add("filter  " + ConditionText.of(processor, processor.getWhenList()));
+    }
+    if (processor.getClearCount() > 0) {
+      steps.add("hold    while " + ConditionText.of(processor, processor.getClearList()));
+    }
     if (processor.hasCondition()) {
       steps.add("filter  " + condition(processor.getCondition()));
     }
@@ -322,17 +334,13 @@ public final class Explain {
     return comparison.replace('_', ' ') + " " + threshold;
   }
 
-  private static String aggregate(Processor processor) {
-    String aggregate = processor.getAggregate();
+  private static String aggregate(String aggregate, double share) {
     return switch (aggregate) {
       case "HISTOGRAM" -> "spread  count and histogram";
       case "PERCENTILE" ->
           "p%-6s of each group"
               .formatted(
-                  BigDecimal.valueOf(processor.getShare())
-                      .movePointRight(2)
-                      .stripTrailingZeros()
-                      .toPlainString());
+                  BigDecimal.valueOf(share).movePointRight(2).stripTrailingZeros().toPlainString());
       case "DISTRIBUTION" -> "spread  count, mean, min, max, quantiles, histogram";
       default ->
           "%-7s of each group"

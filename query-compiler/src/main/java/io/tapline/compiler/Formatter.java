@@ -7,6 +7,7 @@ import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.ClauseKind;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Names;
+import io.tapline.compiler.text.QueryError;
 import io.tapline.compiler.text.Syntax;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,6 +26,19 @@ import org.antlr.v4.runtime.Token;
  * </pre>
  */
 public final class Formatter {
+  /**
+   * A query in canonical layout, or the errors that prevent it.
+   *
+   * @param text empty if there are errors; ends without a line feed
+   * @param errors errors of syntax, values and ranges; names of parsers, fields and hosts are not
+   *     resolved
+   */
+  public record Result(String text, List<QueryError> errors) {
+    public Result {
+      errors = List.copyOf(errors);
+    }
+  }
+
   /**
    * Maximum width of a line. Longer lines are broken after a ','; FROM, TO and AT, or LIMIT and
    * SAMPLE, share a line up to this width.
@@ -45,13 +59,11 @@ public final class Formatter {
    * Formats a query; formatting is idempotent. Rejects queries that are invalid regardless of
    * parsers and hosts.
    */
-  public static FormatResult format(String text) {
+  public static Result format(String text) {
     Errors errors = new Errors();
     Syntax syntax = Syntax.read(text, errors);
     Validation.check(syntax.query(), errors);
-    return errors.any()
-        ? new FormatResult("", errors.sorted())
-        : new FormatResult(layOut(syntax), List.of());
+    return errors.any() ? new Result("", errors.sorted()) : new Result(layOut(syntax), List.of());
   }
 
   /** Returns the canonical layout. REQUIRES: the text had no syntax errors. */

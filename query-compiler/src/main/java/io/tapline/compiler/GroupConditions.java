@@ -44,10 +44,11 @@ final class GroupConditions {
   static void check(Arguments arguments, Window window, Errors errors) {
     Ast.Word when = when(arguments);
     ConditionReader.read(when, errors)
-        .filter(read -> isComplete(read, when, window, errors))
+        .map(ConditionReader.Read::call)
+        .filter(call -> isComplete(call, when, window, errors))
         .ifPresent(
-            read ->
-                Optional.ofNullable(read.tuples())
+            call ->
+                Optional.ofNullable(call.tuples())
                     .ifPresent(tuples -> WhereReader.checkWithoutFields(tuples, errors)));
   }
 
@@ -57,7 +58,7 @@ final class GroupConditions {
     return ConditionReader.read(when, errors)
         .flatMap(
             read ->
-                conditioned(arguments, read, when, window)
+                aggregated(arguments, read.call(), when, window)
                     .map(result -> result.setCondition(read.condition())));
   }
 
@@ -74,18 +75,18 @@ final class GroupConditions {
    * that it requires. Otherwise reports an error.
    */
   private static boolean isComplete(
-      ConditionReader.Read read, Ast.Word when, Window window, Errors errors) {
-    String aggregate = read.aggregate();
-    boolean hasField = read.field() != null;
+      ConditionReader.Call call, Ast.Word when, Window window, Errors errors) {
+    String aggregate = call.aggregate();
+    boolean hasField = call.field() != null;
     boolean isKnown =
         OF_TUPLES.contains(aggregate)
             || ProcessorCatalogue.AGGREGATES.contains(aggregate)
             || Literals.percentile(aggregate).isPresent();
     String wrong = "";
     String example = "for example \"sum(bytes) > 10MB\" or \"count >= 100\"";
-    if (aggregate.equals("share") || read.tuples() != null) {
+    if (aggregate.equals("share") || call.tuples() != null) {
       example = "for example \"share(status >= 500) > 0.2\"";
-      if (!hasField && read.tuples() == null) {
+      if (!hasField && call.tuples() == null) {
         wrong = "share needs a condition";
       } else if (!aggregate.equals("share") && !aggregate.equals("count")) {
         wrong = aggregate + " takes a field, and only count and share take a condition";
@@ -107,15 +108,20 @@ final class GroupConditions {
     return wrong.isEmpty();
   }
 
-  private Optional<Processor.Builder> conditioned(
-      Arguments arguments, ConditionReader.Read read, Ast.Word when, Window window) {
-    if (!isComplete(read, when, window, errors)) {
+  /**
+   * Compiles the groups and one aggregate of their tuples; empty after an error.
+   *
+   * @param when argument that contains the aggregate
+   */
+  Optional<Processor.Builder> aggregated(
+      Arguments arguments, ConditionReader.Call call, Ast.Word when, Window window) {
+    if (!isComplete(call, when, window, errors)) {
       return Optional.empty();
     }
-    Optional<Ast.Word> field = Optional.ofNullable(read.field());
-    String aggregate = read.aggregate();
-    if (aggregate.equals("share") || read.tuples() != null) {
-      return readConditions(arguments, read, window);
+    Optional<Ast.Word> field = Optional.ofNullable(call.field());
+    String aggregate = call.aggregate();
+    if (aggregate.equals("share") || call.tuples() != null) {
+      return readConditions(arguments, call, window);
     }
     if (aggregate.equals("flows")) {
       Ast.Word flow = new Ast.Word(FLOW, FLOW, when.span());
@@ -175,20 +181,20 @@ final class GroupConditions {
    * that meet the condition.
    */
   private Optional<Processor.Builder> readConditions(
-      Arguments arguments, ConditionReader.Read read, Window window) {
-    boolean share = read.aggregate().equals("share");
-    Optional<ParserInfo> parser = readConditions(arguments, read);
+      Arguments arguments, ConditionReader.Call call, Window window) {
+    boolean share = call.aggregate().equals("share");
+    Optional<ParserInfo> parser = readConditions(arguments, call);
     if (parser.isEmpty()) {
       return Optional.empty();
     }
-    Optional<ConditionTree> condition = condition(parser.get(), read);
+    Optional<ConditionTree> condition = condition(parser.get(), call);
     if (condition.isEmpty()) {
       return Optional.empty();
     }
     Processor.Builder result =
         Operands.aggregating(Aggregates.named(share ? "avg" : "sum"), window)
             .setValue(
-                Values.of(condition.get(), text(read, condition.get()), share ? "" : "count"));
+                Values.of(condition.get(), text(call, condition.get()), share ? "" : "count"));
     operands.setKey(result, parser.get(), arguments, "group");
     return Optional.of(result);
   }
@@ -197,14 +203,14 @@ final class GroupConditions {
    * Returns a parser with all fields of the condition, if possible also those of the group. Reports
    * an error if there is none.
    */
-  private Optional<ParserInfo> readConditions(Arguments arguments, ConditionReader.Read read) {
-    List<Ast.Word> words = read.field() != null ? List.of(read.field()) : read.tuples().fields();
+  private Optional<ParserInfo> readConditions(Arguments arguments, ConditionReader.Call call) {
+    List<Ast.Word> words = call.field() != null ? List.of(call.field()) : call.tuples().fields();
     List<ParserInfo> owners =
         fields.parsers().stream()
             .filter(
                 p ->
                     Fields.hasAll(p, words)
-                        || read.field() != null && Countable.has(p, read.field()))
+                        || call.field() != null && Countable.has(p, call.field()))
             .toList();
     if (owners.isEmpty()) {
       fields.noneHasAll(words);
@@ -213,23 +219,23 @@ final class GroupConditions {
     return Optional.of(Fields.firstHaving(owners, arguments.words("group")));
   }
 
-  private Optional<ConditionTree> condition(ParserInfo parser, ConditionReader.Read read) {
-    if (read.field() == null) {
-      return new ConditionTyper(parser, read.tuples(), inventory, errors)
-          .typed(read.tuples().tree());
+  private Optional<ConditionTree> condition(ParserInfo parser, ConditionReader.Call call) {
+    if (call.field() == null) {
+      return new ConditionTyper(parser, call.tuples(), inventory, errors)
+          .typed(call.tuples().tree());
     }
-    if (Countable.has(parser, read.field())) {
-      return Optional.of(Countable.condition(parser, read.field()));
+    if (Countable.has(parser, call.field())) {
+      return Optional.of(Countable.condition(parser, call.field()));
     }
     String message =
-        "%s is neither a Boolean field nor a condition on tuples".formatted(read.field().text());
-    errors.type(read.field().span(), message, "for example \"share(status >= 500) > 0.2\"");
+        "%s is neither a Boolean field nor a condition on tuples".formatted(call.field().text());
+    errors.type(call.field().span(), message, "for example \"share(status >= 500) > 0.2\"");
     return Optional.empty();
   }
 
-  private static String text(ConditionReader.Read read, ConditionTree condition) {
-    return read.field() == null
+  private static String text(ConditionReader.Call call, ConditionTree condition) {
+    return call.field() == null
         ? ConditionPrinter.text(condition)
-        : Names.normal(read.field().text());
+        : Names.normal(call.field().text());
   }
 }

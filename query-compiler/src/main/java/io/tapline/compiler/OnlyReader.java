@@ -3,11 +3,13 @@ package io.tapline.compiler;
 import io.tapline.aggregates.Aggregates;
 import io.tapline.compiler.catalogue.ParserInfo;
 import io.tapline.compiler.conditions.ConditionPrinter;
+import io.tapline.compiler.packets.TriggerValues;
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Names;
 import io.tapline.compiler.text.QueryError;
 import io.tapline.schema.proto.ConditionTree;
+import io.tapline.schema.proto.Operand;
 import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Value;
 import java.util.List;
@@ -67,18 +69,29 @@ final class OnlyReader {
     return parse(word, errors).flatMap(only -> typed(only, parser));
   }
 
+  /** Adds the condition to all values of a trigger. */
+  private static void narrow(Processor.Builder trigger, ConditionTree conditionTree) {
+    Operand own = narrowed(TriggerValues.own(trigger.build()), conditionTree);
+    trigger.setAggregate(own.getAggregate()).setValue(own.getValue());
+    for (int i = 0; i < trigger.getOperandsCount(); i++) {
+      trigger.setOperands(i, narrowed(trigger.getOperands(i), conditionTree));
+    }
+  }
+
   /**
-   * Adds the condition to a trigger. A count of tuples becomes a count of the tuples that meet the
+   * Adds the condition to a value. A count of tuples becomes a count of the tuples that meet the
    * condition.
    */
-  private static void narrow(Processor.Builder trigger, ConditionTree conditionTree) {
-    if (trigger.getAggregate().isEmpty() && trigger.getValue().hasCount()) {
-      trigger
+  private static Operand narrowed(Operand operand, ConditionTree conditionTree) {
+    Operand.Builder result = operand.toBuilder();
+    if (operand.getAggregate().isEmpty() && operand.getValue().hasCount()) {
+      result
           .setAggregate(Aggregates.planName(Aggregates.named("sum")))
           .setValue(Values.of(conditionTree, ConditionPrinter.text(conditionTree), "count"));
     } else {
-      trigger.getValueBuilder().setOnly(conditionTree);
+      result.getValueBuilder().setOnly(conditionTree);
     }
+    return result.build();
   }
 
   private Optional<ConditionTree> typed(ParsedCondition parsedCondition, ParserInfo parser) {
@@ -106,13 +119,17 @@ final class OnlyReader {
    * values of a field.
    */
   static void checkInJob(Processor trigger, Arguments arguments, Errors errors) {
-    Value value = trigger.getValue();
-    boolean isField = value.hasField() && !trigger.getAggregate().equals("DISTINCT");
-    if (value.getOnly().getNodesCount() > 0 && !isField) {
+    if (TriggerValues.operands(trigger).stream().anyMatch(OnlyReader::isTooNarrow)) {
       errors.conflict(
           arguments.span("only"),
           "in the stream job, only= applies only to values of a field and counts of tuples",
           "when=\"sum(FIELD) > …\", or count(CONDITION) in when=");
     }
+  }
+
+  private static boolean isTooNarrow(Operand operand) {
+    Value value = operand.getValue();
+    boolean isField = value.hasField() && !operand.getAggregate().equals("DISTINCT");
+    return value.getOnly().getNodesCount() > 0 && !isField;
   }
 }

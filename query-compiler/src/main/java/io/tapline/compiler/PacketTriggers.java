@@ -10,8 +10,8 @@ import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
 import io.tapline.conditions.Trees;
 import io.tapline.schema.proto.Condition;
+import io.tapline.schema.proto.ConditionStep;
 import io.tapline.schema.proto.ConditionTree;
-import io.tapline.schema.proto.PacketStep;
 import io.tapline.schema.proto.PacketTrigger;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Processor;
@@ -39,21 +39,21 @@ final class PacketTriggers {
   static final String PARSER = TupleTriggers.PARSER;
 
   /** Fields whose sums the monitor can compute over packets. */
-  private static final Map<String, Map<String, PacketStep.Measure>> MEASURES =
+  private static final Map<String, Map<String, ConditionStep.Measure>> MEASURES =
       Map.of(
           "tcp_pkt_size",
-          Map.of("bytes", PacketStep.Measure.BYTES, "packets", PacketStep.Measure.PACKETS),
+          Map.of("bytes", ConditionStep.Measure.BYTES, "packets", ConditionStep.Measure.PACKETS),
           "udp_flow",
-          Map.of("bytes", PacketStep.Measure.BYTES));
+          Map.of("bytes", ConditionStep.Measure.BYTES));
 
   /** Fields whose distinct values the monitor can count over packets. */
-  private static final Map<String, PacketStep.Measure> DISTINCT =
+  private static final Map<String, ConditionStep.Measure> DISTINCT =
       Map.of(
-          "flow_hash", PacketStep.Measure.FLOWS,
-          "src_ip", PacketStep.Measure.DISTINCT_SRC_IP,
-          "src_port", PacketStep.Measure.DISTINCT_SRC_PORT,
-          "dst_ip", PacketStep.Measure.DISTINCT_DST_IP,
-          "dst_port", PacketStep.Measure.DISTINCT_DST_PORT);
+          "flow_hash", ConditionStep.Measure.FLOWS,
+          "src_ip", ConditionStep.Measure.DISTINCT_SRC_IP,
+          "src_port", ConditionStep.Measure.DISTINCT_SRC_PORT,
+          "dst_ip", ConditionStep.Measure.DISTINCT_DST_IP,
+          "dst_port", ConditionStep.Measure.DISTINCT_DST_PORT);
 
   /** A condition that every value meets. */
   private static final Condition ANY =
@@ -107,8 +107,8 @@ final class PacketTriggers {
     add(number, PacketCondition.of(measure(trigger).orElseThrow(), trigger));
   }
 
-  private static Optional<PacketStep.Measure> measure(Processor trigger) {
-    Map<String, PacketStep.Measure> measures =
+  private static Optional<ConditionStep.Measure> measure(Processor trigger) {
+    Map<String, ConditionStep.Measure> measures =
         switch (trigger.getAggregate()) {
           case "SUM" -> MEASURES.getOrDefault(trigger.getParser(), Map.of());
           case "DISTINCT" -> DISTINCT;
@@ -122,9 +122,12 @@ final class PacketTriggers {
    * end of a sentence; empty if it can.
    */
   Optional<String> obstacle(Processor trigger) {
-    Map<String, PacketStep.Measure> measures = MEASURES.getOrDefault(trigger.getParser(), Map.of());
+    Map<String, ConditionStep.Measure> measures =
+        MEASURES.getOrDefault(trigger.getParser(), Map.of());
     if (measures.isEmpty()) {
       return Optional.of("%s does not count packets".formatted(trigger.getParser()));
+    } else if (trigger.getWhenCount() > 0) {
+      return Optional.of("it has a condition on several values (PARSE packets supports them)");
     } else if (measure(trigger).isEmpty()) {
       return Optional.of(
           "it does not compare a sum of %s, flows, or distinct addresses or ports"

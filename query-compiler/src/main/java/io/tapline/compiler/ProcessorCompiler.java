@@ -32,6 +32,7 @@ final class ProcessorCompiler {
   private final Fields fields;
   private final Operands operands;
   private final GroupConditions conditions;
+  private final GroupExpressions expressions;
   private final OnlyReader only;
   private final TriggerReader triggers;
   private final PacketTriggers packets;
@@ -50,6 +51,7 @@ final class ProcessorCompiler {
     this.fields = new Fields(parsers, catalogue, errors);
     this.operands = new Operands(fields);
     this.conditions = new GroupConditions(fields, inventory);
+    this.expressions = new GroupExpressions(conditions, errors);
     this.only = new OnlyReader(fields, inventory, errors);
     this.triggers = new TriggerReader(inventory, options, errors);
     this.packets = packets;
@@ -98,7 +100,7 @@ final class ProcessorCompiler {
           GroupConditions.check(arguments, WindowReader.wholeQueryOr(arguments, errors), errors);
       case TRIGGER -> {
         Window window = WindowReader.every(arguments, errors);
-        if (!PacketTriggerReader.isPossible(arguments)) {
+        if (!PacketTriggerReader.isPossible(arguments) && !GroupExpressions.isNeeded(arguments)) {
           GroupConditions.check(arguments, window, errors);
         }
         OnlyReader.check(arguments, errors);
@@ -170,9 +172,6 @@ final class ProcessorCompiler {
     if (parser.counted()) {
       packetTriggers.complete(result, arguments, number);
       return;
-    }
-    if (result.hasTrigger()) {
-      TriggerReader.requireThreshold(arguments, errors);
     }
     if (arguments.has("every") && PacketTriggers.needsPackets(compiled, parser)) {
       packets
@@ -279,7 +278,11 @@ final class ProcessorCompiler {
         packetTriggers
             .parser(arguments)
             .map(parser -> packetTriggers.compile(parser, arguments, window))
-            .or(() -> conditions.compile(arguments, window));
+            .or(
+                () ->
+                    GroupExpressions.isNeeded(arguments)
+                        ? expressions.compile(arguments, window)
+                        : conditions.compile(arguments, window));
     watched.ifPresent(result -> only.narrow(result, arguments));
     return watched.map(
         result ->

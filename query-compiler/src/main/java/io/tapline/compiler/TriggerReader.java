@@ -5,7 +5,7 @@ import io.tapline.compiler.access.AlertTopicPolicy;
 import io.tapline.compiler.access.WebhookPolicy;
 import io.tapline.compiler.access.WebhookUrl;
 import io.tapline.compiler.catalogue.ProcessorCatalogue;
-import io.tapline.compiler.packets.PacketCondition;
+import io.tapline.compiler.packets.TriggerCondition;
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
@@ -70,27 +70,12 @@ final class TriggerReader {
   }
 
   private static void requireCondition(Ast.Word clear, Errors errors) {
-    if (!PacketCondition.isCondition(clear)) {
+    if (!TriggerCondition.isPossible(clear)) {
       errors.type(
           clear.span(),
-          "clear= is not a threshold: " + Names.quoted(clear.text()),
-          "a number, size or duration, for example 5MB");
+          "clear= is neither a threshold nor a condition: " + Names.quoted(clear.text()),
+          "a number, size or duration, for example 5MB, or a condition that ends the alert");
     }
-  }
-
-  /**
-   * Reports an error if {@code clear=} is a condition: triggers on tuples accept only a threshold.
-   */
-  static void requireThreshold(Arguments arguments, Errors errors) {
-    arguments
-        .word("clear")
-        .filter(word -> !PacketCondition.isThreshold(word) && PacketCondition.isCondition(word))
-        .ifPresent(
-            word ->
-                errors.conflict(
-                    word.span(),
-                    "clear= is a condition, but only triggers on the parser packets accept one",
-                    "a threshold, for example clear=5MB, or PARSE packets"));
   }
 
   private static Optional<WebhookUrl> url(Ast.Word word, Errors errors) {

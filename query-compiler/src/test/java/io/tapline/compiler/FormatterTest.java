@@ -97,7 +97,7 @@ class FormatterTest {
   void acceptsUnknownNamesButNoSyntaxErrors() {
     assertThat(format("PARSE unknown TO nowhere PROCESS (top-k: key=nothing)"))
         .isEqualTo("PARSE unknown\nTO nowhere\nPROCESS (top-k: key=nothing)");
-    FormatResult wrongResult = Formatter.format("PARSE http_get PROCESS (top-k) TO h1");
+    Formatter.Result wrongResult = Formatter.format("PARSE http_get PROCESS (top-k) TO h1");
     assertThat(wrongResult.text()).isEmpty();
     assertThat(wrongResult.errors())
         .singleElement()
@@ -105,7 +105,7 @@ class FormatterTest {
   }
 
   private static String format(String text) {
-    FormatResult result = Formatter.format(text);
+    Formatter.Result result = Formatter.format(text);
     assertThat(result.errors()).isEmpty();
     return result.text();
   }

@@ -125,7 +125,7 @@ class HostileInputTest {
     ErrorRenderer.render(text, result.errors());
     result.plan().ifPresent(plan -> Explain.render(plan, result.notes()));
 
-    FormatResult formatted = Formatter.format(text);
+    Formatter.Result formatted = Formatter.format(text);
     if (formatted.errors().isEmpty() && formatted.text().length() <= Syntax.LONGEST) {
       assertThat(Formatter.format(formatted.text()).text()).as(text).isEqualTo(formatted.text());
     }

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.util.Durations;
 import io.tapline.schema.proto.Condition;
+import io.tapline.schema.proto.ConditionStep;
 import io.tapline.schema.proto.Monitor;
-import io.tapline.schema.proto.PacketStep;
 import io.tapline.schema.proto.PacketTrigger;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.PrefixLength;
@@ -44,17 +44,18 @@ class PacketTriggersTest {
   }
 
   /** Returns the steps of a condition, separated by spaces. */
-  static String text(List<PacketStep> steps) {
+  static String text(List<ConditionStep> steps) {
     return steps.stream()
         .map(
             step ->
-                step.hasMeasure()
-                    ? step.getMeasure().name()
-                    : step.hasQuantile()
-                        ? step.getQuantile().getMeasure() + "@" + step.getQuantile().getShare()
-                        : step.hasConstant()
-                            ? Double.toString(step.getConstant())
-                            : step.getOperator().name())
+                switch (step.getKindCase()) {
+                  case MEASURE -> step.getMeasure().name();
+                  case QUANTILE ->
+                      step.getQuantile().getMeasure() + "@" + step.getQuantile().getShare();
+                  case CONSTANT -> Double.toString(step.getConstant());
+                  case OPERAND -> Integer.toString(step.getOperand());
+                  default -> step.getOperator().name();
+                })
         .collect(Collectors.joining(" "));
   }
 
@@ -287,7 +288,7 @@ class PacketTriggersTest {
 
   @Test
   void networksAreFormattedAsWritten() {
-    FormatResult result = Formatter.format(trigger("group=(src_ip / 24, dst_port)"));
+    Formatter.Result result = Formatter.format(trigger("group=(src_ip / 24, dst_port)"));
     assertThat(result.text()).contains("group=(src_ip/24, dst_port)");
   }
 

@@ -109,7 +109,7 @@ class ParserArgumentsTest {
 
   @Test
   void theFormatterStillReportsMisspeltForms() {
-    FormatResult result = Formatter.format("PARSE http_get(url=templat)" + REST);
+    Formatter.Result result = Formatter.format("PARSE http_get(url=templat)" + REST);
     assertThat(result.errors()).hasSize(1);
   }
 

@@ -213,7 +213,7 @@ class ProcessorsTest {
         "(filter: when=\"sum > 3\") | sum needs a field",
         "(filter: when=\"sum(nothing) > 3\") | unknown field 'nothing'",
         "(filter: when=\"rate > 3\") | a rate needs a window",
-        "(trigger: when=\"count > 3\", clear=many) | clear= is not a threshold",
+        "(trigger: when=\"count > 3\", clear=many) | clear= is neither a threshold nor a condition",
         "(trigger: every=10s, w=5s) | every=10s is longer than w=5s",
         "(trigger: webhook=\"ftp://h1/\") | webhook can't be",
         "(percentile: p=0) | p=0 is out of range",

@@ -9,8 +9,8 @@ import io.tapline.compiler.packets.TriggerCost.Traffic;
 import io.tapline.compiler.text.ErrorRenderer;
 import io.tapline.compiler.text.Note;
 import io.tapline.compiler.text.QueryError;
+import io.tapline.schema.proto.ConditionStep;
 import io.tapline.schema.proto.PacketQuantile;
-import io.tapline.schema.proto.PacketStep;
 import io.tapline.schema.proto.PacketTrigger;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -63,18 +63,18 @@ class TriggerCostTest {
         .isCloseTo(0.576 + 0.3465, within(EXACT));
   }
 
-  private static PacketTrigger comparing(PacketStep.Measure measure, String... group) {
+  private static PacketTrigger comparing(ConditionStep.Measure measure, String... group) {
     return trigger(10, group).toBuilder()
-        .addWhen(PacketStep.newBuilder().setMeasure(measure))
+        .addWhen(ConditionStep.newBuilder().setMeasure(measure))
         .build();
   }
 
   @Test
   void distinctValuesCostMore() {
     Traffic million = new Traffic(1e6, 1_000);
-    PacketTrigger counting = comparing(PacketStep.Measure.BYTES, "src_ip");
-    PacketTrigger flows = comparing(PacketStep.Measure.FLOWS, "src_ip");
-    PacketTrigger ports = comparing(PacketStep.Measure.DISTINCT_DST_PORT, "src_ip");
+    PacketTrigger counting = comparing(ConditionStep.Measure.BYTES, "src_ip");
+    PacketTrigger flows = comparing(ConditionStep.Measure.FLOWS, "src_ip");
+    PacketTrigger ports = comparing(ConditionStep.Measure.DISTINCT_DST_PORT, "src_ip");
     // 43 ns per packet, and 1,000 groups of 655 ns in 10 ms, for each trigger and kind of value.
     assertThat(busy(million, flows)).isCloseTo(busy(million, counting) + 0.1085, within(EXACT));
     assertThat(busy(million, flows, ports))
@@ -94,13 +94,13 @@ class TriggerCostTest {
     PacketTrigger percentile =
         trigger(10).toBuilder()
             .addWhen(
-                PacketStep.newBuilder()
+                ConditionStep.newBuilder()
                     .setQuantile(
                         PacketQuantile.newBuilder()
-                            .setMeasure(PacketStep.Measure.RTT_NS)
+                            .setMeasure(ConditionStep.Measure.RTT_NS)
                             .setShare(0.99)))
             .build();
-    PacketTrigger minimum = comparing(PacketStep.Measure.MIN_RTT_NS);
+    PacketTrigger minimum = comparing(ConditionStep.Measure.MIN_RTT_NS);
     // 170 ns per packet, and two match sets of 655 ns in 10 ms.
     assertThat(busy(million, percentile))
         .isCloseTo(busy(million, minimum) + 0.170 + 1.31e-4, within(EXACT));

@@ -2,7 +2,6 @@ package io.tapline.bench.micro;
 
 import io.tapline.compiler.CompileResult;
 import io.tapline.compiler.Compiler;
-import io.tapline.compiler.FormatResult;
 import io.tapline.compiler.Formatter;
 import io.tapline.compiler.Inventory;
 import io.tapline.compiler.catalogue.Catalogue;
@@ -67,7 +66,7 @@ public class CompilerBench {
   }
 
   @Benchmark
-  public FormatResult format() {
+  public Formatter.Result format() {
     return Formatter.format(text);
   }
 }

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.protobuf.util.Durations;
 import io.tapline.compiler.packets.TriggerCost;
 import io.tapline.compiler.text.QueryError;
+import io.tapline.schema.proto.ConditionStep;
 import io.tapline.schema.proto.PacketQuantile;
-import io.tapline.schema.proto.PacketStep;
 import io.tapline.schema.proto.PacketTrigger;
 import java.util.Collections;
 import java.util.List;
@@ -23,10 +23,10 @@ class TriggerAdmissionTest {
       PacketTrigger.newBuilder()
           .setEvery(Durations.fromMillis(10))
           .addWhen(
-              PacketStep.newBuilder()
+              ConditionStep.newBuilder()
                   .setQuantile(
                       PacketQuantile.newBuilder()
-                          .setMeasure(PacketStep.Measure.BYTES)
+                          .setMeasure(ConditionStep.Measure.BYTES)
                           .setShare(0.99)))
           .build();
 

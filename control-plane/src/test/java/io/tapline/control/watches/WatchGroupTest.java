@@ -7,7 +7,7 @@ import io.tapline.control.drill.HeaderFilter;
 import io.tapline.control.drill.MonitorWatches.Watch;
 import io.tapline.control.drill.WatchRun;
 import io.tapline.control.drill.WatchSpec;
-import io.tapline.schema.proto.PacketStep;
+import io.tapline.schema.proto.ConditionStep;
 import io.tapline.schema.proto.PacketTrigger;
 import io.tapline.schema.proto.PrefixLength;
 import java.util.List;
@@ -17,11 +17,11 @@ import org.junit.jupiter.api.Test;
 class WatchGroupTest {
   private static final WatchGroup.Key KEY = new WatchGroup.Key("a", "*", 10_000_000);
 
-  private static PacketTrigger trigger(int prefixLength, PacketStep.Measure measure) {
+  private static PacketTrigger trigger(int prefixLength, ConditionStep.Measure measure) {
     return PacketTrigger.newBuilder()
         .addGroup("src_ip")
         .addNetworks(PrefixLength.newBuilder().setField("src_ip").setIpv4(prefixLength))
-        .addWhen(PacketStep.newBuilder().setMeasure(measure))
+        .addWhen(ConditionStep.newBuilder().setMeasure(measure))
         .build();
   }
 
@@ -45,14 +45,14 @@ class WatchGroupTest {
   void aQueryHasAtMostAsManyKindsOfTriggersAsAMonitorCounts() throws Exception {
     WatchGroup group = new WatchGroup(KEY);
     for (int length = 1; length <= WatchGroup.MAX_KINDS; length++) {
-      PacketTrigger trigger = trigger(length, PacketStep.Measure.BYTES);
+      PacketTrigger trigger = trigger(length, ConditionStep.Measure.BYTES);
       assertThat(group.takes(KEY, trigger)).as("%d kinds", length).isTrue();
       group.add(watch(trigger), (alert, id, monitor, replayed) -> {});
     }
-    assertThat(group.takes(KEY, trigger(1, PacketStep.Measure.PACKETS))).isTrue();
-    assertThat(group.takes(KEY, trigger(1, PacketStep.Measure.FLOWS))).isFalse();
-    assertThat(group.takes(KEY, trigger(32, PacketStep.Measure.BYTES))).isFalse();
+    assertThat(group.takes(KEY, trigger(1, ConditionStep.Measure.PACKETS))).isTrue();
+    assertThat(group.takes(KEY, trigger(1, ConditionStep.Measure.FLOWS))).isFalse();
+    assertThat(group.takes(KEY, trigger(32, ConditionStep.Measure.BYTES))).isFalse();
     group.remove(List.of(3));
-    assertThat(group.takes(KEY, trigger(1, PacketStep.Measure.FLOWS))).isTrue();
+    assertThat(group.takes(KEY, trigger(1, ConditionStep.Measure.FLOWS))).isTrue();
   }
 }

@@ -54,8 +54,8 @@ final class Flush {
       buckets[bucket].writeBoolean(bucket == 0);
     }
     accounts.write(buckets[0]);
-    for (int processor = 0; processor < combiners.length; processor++) {
-      writePanes(processor, combiners[processor]);
+    for (int table = 0; table < combiners.length; table++) {
+      writePanes(table, combiners[table]);
     }
     for (int bucket = 0; bucket < buckets.length; bucket++) {
       boolean news = wasMoved || bucket == 0 && !accounts.isEmpty();
@@ -109,21 +109,21 @@ final class Flush {
     return true;
   }
 
-  private void writePanes(int processor, Combiner combiner) throws IOException {
+  private void writePanes(int number, Combiner combiner) throws IOException {
     for (var pane : combiner.panes().entrySet()) {
-      writePane(processor, pane.getKey(), pane.getValue());
+      writePane(number, pane.getKey(), pane.getValue());
     }
     combiner.clear();
   }
 
-  private void writePane(int processor, long pane, GroupTable table) throws IOException {
+  private void writePane(int number, long pane, GroupTable table) throws IOException {
     int[] groups = new int[buckets.length];
     for (int entry = 0; entry < table.size(); entry++) {
       groups[Buckets.of(table.hash(entry))]++;
     }
     for (int bucket = 0; bucket < buckets.length; bucket++) {
       if (groups[bucket] > 0) {
-        Wire.writeUnsigned(buckets[bucket], processor);
+        Wire.writeUnsigned(buckets[bucket], number);
         Wire.writeSigned(buckets[bucket], pane);
         buckets[bucket].writeBoolean(table.real());
         Wire.writeUnsigned(buckets[bucket], groups[bucket]);

@@ -10,6 +10,7 @@ import io.tapline.schema.BatchReaderException;
 import io.tapline.schema.proto.Accounting;
 import io.tapline.schema.proto.TupleBatch;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.streaming.api.operators.AbstractStreamOperator;
@@ -45,6 +46,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
 
   private transient Map<Integer, PartitionState> partitions;
   private transient RowFilter where;
+  private transient List<ProcessorSpec> tables;
   private transient Combiner[] combiners;
   private transient Ledger ledger;
   private transient long slotNs;
@@ -61,11 +63,16 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
     super.open();
     partitions = new HashMap<>();
     where = new RowFilter(query.filters());
-    combiners = query.processors().stream().map(Combiner::new).toArray(Combiner[]::new);
+    tables = query.tables();
+    combiners = tables.stream().map(Combiner::new).toArray(Combiner[]::new);
     slotNs = query.slotNs();
-    ledger = new Ledger(combiners.length, slotNs);
+    ledger = newLedger();
     flush = new Flush(query, output);
-    paneOfWatermark = new long[combiners.length];
+    paneOfWatermark = new long[query.processors().size()];
+  }
+
+  private Ledger newLedger() {
+    return new Ledger(query.processors().size(), slotNs);
   }
 
   @Override
@@ -166,16 +173,18 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
       Rows all = new Rows(batch);
       TupleBatch wantedBatch = where.filter(batch);
       Rows rows = wantedBatch == batch ? all : new Rows(wantedBatch);
-      for (ProcessorSpec spec : query.processors()) {
-        require(partition, spec, rows, batch.getParser());
+      for (int table = 0; table < combiners.length; table++) {
+        require(partition, table, rows, batch.getParser());
       }
       if (admission.isFarAhead(all.latestNs())) {
         accounts.drop("far_future", all.count());
         return;
       }
       ledger.addRows(all.timesNs(), all.samplingRate());
+      for (int table = 0; table < combiners.length; table++) {
+        add(partition, table, rows, batch.getParser(), accounts);
+      }
       for (ProcessorSpec spec : query.processors()) {
-        add(partition, spec, rows, batch.getParser(), accounts);
         if (rows.answers() != null && batch.getParser().equals(spec.parser())) {
           addAnswers(spec, rows);
         }
@@ -195,18 +204,20 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
     }
   }
 
-  private void require(PartitionState partition, ProcessorSpec spec, Rows rows, String parser)
+  private void require(PartitionState partition, int table, Rows rows, String parser)
       throws BatchReaderException {
+    ProcessorSpec spec = tables.get(table);
     if (!spec.isPaired() && parser.equals(spec.parser())) {
-      combiners[spec.index()].require(rows);
+      combiners[table].require(rows);
     } else if (spec.isPaired() && reads(spec, parser)) {
       partition.pairing(spec).require(rows, parser);
     }
   }
 
   private void add(
-      PartitionState partition, ProcessorSpec spec, Rows rows, String parser, Accounts accounts) {
-    Combiner combiner = combiners[spec.index()];
+      PartitionState partition, int table, Rows rows, String parser, Accounts accounts) {
+    ProcessorSpec spec = tables.get(table);
+    Combiner combiner = combiners[table];
     if (!spec.isPaired() && parser.equals(spec.parser())) {
       combiner.add(rows);
     } else if (spec.isPaired() && reads(spec, parser)) {
@@ -251,7 +262,7 @@ public final class IngestOperator extends AbstractStreamOperator<Tuple2<Integer,
 
   private void sendOn() throws Exception {
     flush.send(partitions.values(), combiners, ledger);
-    ledger = new Ledger(combiners.length, slotNs);
+    ledger = newLedger();
   }
 
   @Override

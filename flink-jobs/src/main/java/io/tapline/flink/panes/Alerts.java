@@ -3,10 +3,8 @@ package io.tapline.flink.panes;
 import io.tapline.aggregates.Value;
 import io.tapline.aggregates.Wire;
 import io.tapline.flink.ProcessorSpec;
-import io.tapline.flink.group.Estimate;
 import io.tapline.flink.group.Exemplars;
 import io.tapline.flink.group.GroupTable;
-import io.tapline.flink.group.Student;
 import io.tapline.flink.results.ResultRow;
 import io.tapline.flink.results.ResultRow.Change;
 import java.io.DataInput;
@@ -43,6 +41,7 @@ final class Alerts {
   }
 
   private final ProcessorSpec spec;
+  private final AlertCondition condition;
   private final int max;
   private final Map<ByteBuffer, WatchedGroup> groups = new HashMap<>();
 
@@ -53,6 +52,7 @@ final class Alerts {
    */
   Alerts(ProcessorSpec spec, int max) {
     this.spec = spec;
+    this.condition = new AlertCondition(spec);
     this.max = max;
   }
 
@@ -64,22 +64,24 @@ final class Alerts {
   /**
    * Returns the alerts that begin or end with a window, in no particular order.
    *
+   * @param sums the groups' sums: the processor's own, then those of its operands
    * @param partial whether part of the window was not watched
    */
   List<ResultRow> changes(
-      GroupTable window,
+      List<GroupTable> sums,
       NavigableMap<Long, GroupTable> panes,
       long startNs,
       long endNs,
       boolean partial) {
-    boolean mayBegin = !partial || !spec.condition().wantsAll();
+    boolean mayBegin = !partial || !condition.wantsAll();
     List<ResultRow> changes = new ArrayList<>();
     Set<WatchedGroup> seen = new HashSet<>();
-    Estimate estimate = spec.estimate(window, Student.quantile(1), endNs - startNs);
+    GroupTable window = sums.get(0);
+    AlertCondition.Window tested = condition.new Window(sums, endNs - startNs);
     for (int entry = 0; entry < window.size(); entry++) {
       if (!window.isEmpty(entry)) {
-        Value value = estimate.of(entry);
-        look(window.key(entry), window.hash(entry), value, panes, endNs, mayBegin, seen, changes);
+        AlertCondition.Outcome outcome = tested.of(entry);
+        look(window.key(entry), window.hash(entry), outcome, panes, endNs, mayBegin, seen, changes);
       }
     }
     endUnseen(seen, endNs, changes);
@@ -89,22 +91,22 @@ final class Alerts {
   private void look(
       byte[] key,
       long hash,
-      Value value,
+      AlertCondition.Outcome outcome,
       NavigableMap<Long, GroupTable> panes,
       long endNs,
       boolean mayBegin,
       Set<WatchedGroup> seen,
       List<ResultRow> changes) {
-    boolean holds = mayBegin && spec.condition().holds(value.number());
+    boolean holds = mayBegin && outcome.begins();
     if (!holds && groups.isEmpty()) {
       return;
     }
     WatchedGroup group = groups.get(ByteBuffer.wrap(key));
     if (group != null && group.onAlert) {
-      if (spec.condition().holds(value.number(), spec.trigger().clear())) {
+      if (outcome.lasts()) {
         seen.add(group);
       } else {
-        changes.add(end(key, group, value, Rows.exemplars(panes, key, hash)));
+        changes.add(end(key, group, outcome.value(), Rows.exemplars(panes, key, hash)));
       }
       return;
     }
@@ -124,7 +126,7 @@ final class Alerts {
       group.onAlert = true;
       group.sinceNs = endNs;
       Exemplars flows = Rows.exemplars(panes, key, hash);
-      changes.add(ResultRow.alert(key, value, flows, new Change(true, endNs)));
+      changes.add(ResultRow.alert(key, outcome.value(), flows, new Change(true, endNs)));
     }
   }
 

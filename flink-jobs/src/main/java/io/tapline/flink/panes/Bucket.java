@@ -16,9 +16,13 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.flink.core.memory.DataInputDeserializer;
 
-/** The groups of all processors in one bucket, and the monitors' progress as reported to it. */
+/**
+ * The groups of all tables of {@link QuerySpec#tables} in one bucket, and the monitors' progress as
+ * reported to it.
+ */
 final class Bucket {
-  final ProcessorPanes[] processors;
+  final ProcessorPanes[] tables;
+  private final int processors;
   private final Progress progress;
   private final long slotNs;
   private long reportedWatermarkNs = Long.MIN_VALUE;
@@ -26,10 +30,16 @@ final class Bucket {
   Bucket(QuerySpec query, JobOptions options, int buckets) {
     progress = new Progress(query.monitors().size());
     slotNs = query.slotNs();
-    processors = new ProcessorPanes[query.processors().size()];
+    processors = query.processors().size();
+    tables = new ProcessorPanes[query.tables().size()];
+    int operand = processors;
     for (ProcessorSpec spec : query.processors()) {
-      int groups = Math.max(1, options.maxGroups() / buckets / spec.aggregate().type().weight());
-      processors[spec.index()] = new ProcessorPanes(spec, groups, options.maxRows());
+      int groups = Math.max(1, options.maxGroups() / buckets / spec.weight());
+      ProcessorPanes panes = new ProcessorPanes(spec, groups, options.maxRows());
+      tables[spec.index()] = panes;
+      for (ProcessorPanes ofOperand : panes.operands()) {
+        tables[operand++] = ofOperand;
+      }
     }
   }
 
@@ -43,13 +53,13 @@ final class Bucket {
     for (long i = Wire.readUnsigned(in); i > 0; i--) {
       marks.add(Mark.read(in));
     }
-    Ledger accounts = new Ledger(processors.length, slotNs);
+    Ledger accounts = new Ledger(processors, slotNs);
     if (in.readBoolean()) {
       accounts.read(in);
     }
     while (in.available() > 0) {
-      int processor = (int) Wire.readUnsigned(in);
-      processors[processor].add(in, progress.watermarkNs(), accounts);
+      int table = (int) Wire.readUnsigned(in);
+      tables[table].add(in, progress.watermarkNs(), accounts);
     }
     progress.take(marks);
     return report(bucket, accounts);
@@ -57,8 +67,8 @@ final class Bucket {
 
   private BucketReport report(int bucket, Ledger accounts) {
     List<WindowRows> closed = new ArrayList<>();
-    for (int i = 0; i < processors.length; i++) {
-      processors[i].advance(progress, closed);
+    for (int i = 0; i < processors; i++) {
+      tables[i].advance(progress, closed);
     }
     long watermark = progress.watermarkNs();
     if (closed.isEmpty() && accounts.isEmpty() && watermark == reportedWatermarkNs) {
@@ -72,7 +82,7 @@ final class Bucket {
   void writeHeader(DataOutput out) throws IOException {
     StateFormat.write(out);
     progress.write(out);
-    for (ProcessorPanes panes : processors) {
+    for (ProcessorPanes panes : tables) {
       panes.writeHeader(out);
     }
   }
@@ -80,7 +90,7 @@ final class Bucket {
   void readHeader(DataInput in) throws IOException {
     StateFormat.require(in);
     progress.read(in);
-    for (ProcessorPanes panes : processors) {
+    for (ProcessorPanes panes : tables) {
       panes.readHeader(in);
     }
     reportedWatermarkNs = progress.watermarkNs();

@@ -80,8 +80,8 @@ public final class PaneOperator extends AbstractStreamOperator<byte[]>
       bucket.readHeader(in);
     } else {
       int separator = name.indexOf(':');
-      int processor = Integer.parseInt(name.substring(0, separator));
-      bucket.processors[processor].readPane(in, Long.parseLong(name.substring(separator + 1)));
+      int table = Integer.parseInt(name.substring(0, separator));
+      bucket.tables[table].readPane(in, Long.parseLong(name.substring(separator + 1)));
     }
   }
 
@@ -109,15 +109,15 @@ public final class PaneOperator extends AbstractStreamOperator<byte[]>
     DataOutputSerializer out = new DataOutputSerializer(1024);
     bucket.writeHeader(out);
     state.put(HEADER, out.getCopyOfBuffer());
-    for (int processor = 0; processor < bucket.processors.length; processor++) {
-      ProcessorPanes panes = bucket.processors[processor];
+    for (int table = 0; table < bucket.tables.length; table++) {
+      ProcessorPanes panes = bucket.tables[table];
       for (long pane : panes.takeRemoved()) {
-        state.remove(processor + ":" + pane);
+        state.remove(table + ":" + pane);
       }
       for (long pane : panes.takeChanged()) {
         out.clear();
         panes.writePane(out, pane);
-        state.put(processor + ":" + pane, out.getCopyOfBuffer());
+        state.put(table + ":" + pane, out.getCopyOfBuffer());
       }
     }
   }

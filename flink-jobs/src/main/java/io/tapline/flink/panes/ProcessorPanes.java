@@ -10,6 +10,7 @@ import io.tapline.flink.results.WindowRows;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -36,6 +37,8 @@ final class ProcessorPanes {
   static final long WHOLE = Long.MIN_VALUE;
 
   private final ProcessorSpec spec;
+  private final List<ProcessorPanes> operands;
+  private final boolean isOperand;
   private final int maxGroups;
   private final Rows rows;
   private final Alerts alerts;
@@ -54,11 +57,28 @@ final class ProcessorPanes {
   private long groups;
 
   ProcessorPanes(ProcessorSpec spec, int maxGroups, int maxRows) {
+    this(spec, maxGroups, maxRows, false);
+  }
+
+  private ProcessorPanes(ProcessorSpec spec, int maxGroups, int maxRows, boolean isOperand) {
     this.spec = spec;
+    this.isOperand = isOperand;
+    this.operands =
+        spec.operands().stream()
+            .map(operand -> new ProcessorPanes(operand, maxGroups, maxRows, true))
+            .toList();
     this.maxGroups = maxGroups;
     this.rows = new Rows(spec, maxRows);
     this.alerts = spec.trigger() == null ? null : new Alerts(spec, maxGroups);
     this.window = table();
+  }
+
+  /**
+   * Returns the panes of a trigger's operands. They have the same groups and windows, which close
+   * with the trigger's.
+   */
+  List<ProcessorPanes> operands() {
+    return operands;
   }
 
   /** Adds one part of a flush: pane, real, count and the groups. */
@@ -75,12 +95,13 @@ final class ProcessorPanes {
       // their window have already been written.
       long timeNs = isLate ? watermarkNs : pane * spec.window().paneNs();
       var own = accounts.at(timeNs).processor(spec.index());
-      own.addLate(isLate ? tuples : 0);
+      own.addLate(isLate && !isOperand ? tuples : 0);
       own.drop("mixed_types", isLate ? 0 : tuples);
       return;
     }
     long overflow = merge(in, pane, isReal, count);
-    if (overflow > 0) {
+    // An operand's table has the same groups as its trigger's, where their tuples are counted.
+    if (overflow > 0 && !isOperand) {
       accounts
           .at(pane * spec.window().paneNs())
           .processor(spec.index())
@@ -155,13 +176,19 @@ final class ProcessorPanes {
       WindowRows rowsOfAll = rows.of(window, inWindow, start, endNs, partial);
       closed.add(rowsOfAll.without(progress.silentBefore(endNs)));
     } else {
-      report(window, inWindow, endNs, progress, closed);
+      List<GroupTable> windows = new ArrayList<>(List.of(window));
+      operands.forEach(operand -> windows.add(operand.window));
+      report(windows, inWindow, endNs, progress, closed);
     }
   }
 
-  /** Appends to {@code closed} the alerts that begin or end with a window. */
+  /**
+   * Appends to {@code closed} the alerts that begin or end with a window.
+   *
+   * @param sums the groups' sums: the processor's own, then those of its operands
+   */
   private void report(
-      GroupTable sums,
+      List<GroupTable> sums,
       NavigableMap<Long, GroupTable> panes,
       long endNs,
       Progress progress,
@@ -182,7 +209,7 @@ final class ProcessorPanes {
     if (alerts == null || !alerts.any() || end >= nextEndNs || end > progress.watermarkNs()) {
       return;
     }
-    report(table(), new TreeMap<>(), end, progress, closed);
+    report(List.of(table()), new TreeMap<>(), end, progress, closed);
   }
 
   /**
@@ -211,6 +238,7 @@ final class ProcessorPanes {
     }
     inWindow = now;
     lastEndNs = endNs;
+    operands.forEach(operand -> operand.slideTo(endNs));
     // Panes are dropped once no later window contains them.
     panes
         .headMap(

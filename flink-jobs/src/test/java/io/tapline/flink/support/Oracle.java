@@ -3,6 +3,7 @@ package io.tapline.flink.support;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tapline.aggregates.distribution.Values;
 import io.tapline.schema.proto.Condition;
+import io.tapline.schema.proto.Operand;
 import io.tapline.schema.proto.Plan;
 import io.tapline.schema.proto.Processor;
 import io.tapline.schema.proto.Value;
@@ -27,7 +28,11 @@ public final class Oracle {
 
   private static final Set<String> SHOWN_WITH_DISTRIBUTION = Set.of("DISTRIBUTION", "HISTOGRAM");
 
+  /** The outcome of a trigger's condition for a group. */
+  private record Outcome(boolean begins, boolean lasts, Number value) {}
+
   private final Processor processor;
+  private final List<Oracle> operands;
   private final List<Sample> samples;
   private final long firstEndNs;
   private long watchedSinceNs = Long.MIN_VALUE;
@@ -40,13 +45,30 @@ public final class Oracle {
    * {@code i}th of {@code endsNs}.
    */
   public Oracle(Plan plan, int index, List<Tuple> tuples, List<Long> endsNs) {
-    processor = plan.getProcessors(index);
+    this(plan.getProcessors(index), tuples, endsNs);
+  }
+
+  private Oracle(Processor processor, List<Tuple> tuples, List<Long> endsNs) {
+    this.processor = processor;
+    operands =
+        processor.getOperandsList().stream()
+            .map(operand -> new Oracle(of(processor, operand), tuples, endsNs))
+            .toList();
     samples =
         processor.getValue().getKindCase() == Value.KindCase.DIFFERENCE
             ? differences(tuples)
             : fields(tuples);
     firstEndNs = endsNs.stream().mapToLong(Long::longValue).min().orElseThrow();
     lastEndNs = endsNs.stream().mapToLong(Long::longValue).max().orElseThrow();
+  }
+
+  private static Processor of(Processor processor, Operand operand) {
+    return processor.toBuilder()
+        .clearOperands()
+        .setValue(operand.getValue())
+        .setAggregate(operand.getAggregate())
+        .setShare(operand.getShare())
+        .build();
   }
 
   private List<Sample> fields(List<Tuple> tuples) {
@@ -164,24 +186,23 @@ public final class Oracle {
     for (long end = ends.isEmpty() ? 1 : ends.first();
         !ends.isEmpty() && end <= ends.last() + slide;
         end += slide) {
-      Map<List<Object>, Number> values = values(end - size, end, end - size);
+      Map<List<Object>, Outcome> outcomes = outcomes(end - size, end);
       List<String> rows = new ArrayList<>();
       for (List<Object> key : new ArrayList<>(onAlert.keySet())) {
-        if (!values.containsKey(key)
-            || !meets(values.get(key), processor.getTrigger().getClear())) {
-          rows.add("%s = %s cleared %d".formatted(key, values.get(key), onAlert.remove(key)));
-          values.remove(key);
+        if (!outcomes.containsKey(key) || !outcomes.get(key).lasts()) {
+          Number value = outcomes.containsKey(key) ? outcomes.get(key).value() : null;
+          rows.add("%s = %s cleared %d".formatted(key, value, onAlert.remove(key)));
+          outcomes.remove(key);
           inARow.remove(key);
         }
       }
-      inARow.keySet().retainAll(values.keySet());
-      for (var value : values.entrySet()) {
-        List<Object> key = value.getKey();
+      inARow.keySet().retainAll(outcomes.keySet());
+      for (var outcome : outcomes.entrySet()) {
+        List<Object> key = outcome.getKey();
         if (onAlert.containsKey(key)) {
           continue;
         }
-        boolean meets = meets(value.getValue(), processor.getCondition().getThreshold());
-        if (!meets || wantsAll() && isPartial(end - size, end)) {
+        if (!outcome.getValue().begins() || wantsAll() && isPartial(end - size, end)) {
           inARow.remove(key);
           continue;
         }
@@ -191,7 +212,8 @@ public final class Oracle {
         if (inARow.merge(key, 1, Integer::sum) >= processor.getTrigger().getAfter() && cool) {
           onAlert.put(key, end);
           lastBegin.put(key, end);
-          rows.add("%s = %s raised %d".formatted(key, value.getValue(), end));
+          Number value = outcome.getValue().value();
+          rows.add("%s = %s raised %d".formatted(key, value, end));
         }
       }
       if (!rows.isEmpty()) {
@@ -204,7 +226,44 @@ public final class Oracle {
     return windows;
   }
 
+  private Map<List<Object>, Outcome> outcomes(long beginNs, long endNs) {
+    Map<List<Object>, Outcome> outcomes = new HashMap<>();
+    List<Map<List<Object>, Number>> further =
+        operands.stream().map(operand -> operand.values(beginNs, endNs, beginNs)).toList();
+    values(beginNs, endNs, beginNs)
+        .forEach(
+            (key, value) -> {
+              List<Number> all = new ArrayList<>();
+              all.add(value);
+              further.forEach(values -> all.add(values.get(key)));
+              outcomes.put(key, outcome(all));
+            });
+    return outcomes;
+  }
+
+  private Outcome outcome(List<Number> values) {
+    Number own = values.get(0);
+    if (processor.getWhenCount() == 0) {
+      return new Outcome(
+          meets(own, processor.getCondition().getThreshold()),
+          meets(own, processor.getTrigger().getClear()),
+          own);
+    }
+    ExpressionOracle when = new ExpressionOracle(processor.getWhenList(), values);
+    boolean begins = when.holds();
+    boolean lasts =
+        processor.getClearCount() == 0
+            ? begins
+            : new ExpressionOracle(processor.getClearList(), values).holds();
+    return new Outcome(begins, lasts, when.compared());
+  }
+
+  /** Conditions on several values in random plans name values on their left sides only. */
   private boolean wantsAll() {
+    if (processor.getWhenCount() > 0) {
+      return processor.getWhenList().stream()
+          .anyMatch(step -> step.hasOperator() && step.getOperator().name().startsWith("LESS"));
+    }
     return Set.of(Condition.Comparison.BELOW, Condition.Comparison.AT_MOST)
         .contains(processor.getCondition().getComparison());
   }

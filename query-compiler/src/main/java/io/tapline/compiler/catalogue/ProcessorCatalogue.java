@@ -280,7 +280,7 @@ public final class ProcessorCatalogue {
                 "none: one group",
                 "fields; in the monitor also networks such as src_ip/24; flow: addresses and ports",
                 "fields or networks that form the groups"),
-            when(CONDITIONS + "; for packets, also expressions"),
+            when(CONDITIONS + "; also expressions of several of these"),
             new ArgumentInfo(
                 "only",
                 ArgumentType.CONDITION,

@@ -2,15 +2,12 @@ package io.tapline.compiler.packets;
 
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
-import io.tapline.compiler.text.Literals;
-import io.tapline.compiler.text.QueryError;
 import io.tapline.schema.proto.Condition;
+import io.tapline.schema.proto.ConditionStep;
+import io.tapline.schema.proto.ConditionStep.Measure;
+import io.tapline.schema.proto.ConditionStep.Operator;
 import io.tapline.schema.proto.PacketQuantile;
-import io.tapline.schema.proto.PacketStep;
-import io.tapline.schema.proto.PacketStep.Measure;
-import io.tapline.schema.proto.PacketStep.Operator;
 import io.tapline.schema.proto.Processor;
-import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -26,7 +23,7 @@ import java.util.stream.Stream;
  * @param unit unit of the compared value
  */
 public record PacketCondition(
-    List<PacketStep> when, List<PacketStep> clear, long burstNs, String unit) {
+    List<ConditionStep> when, List<ConditionStep> clear, long burstNs, String unit) {
   private static final Map<Condition.Comparison, Operator> OPERATORS =
       Map.of(
           Condition.Comparison.ABOVE, Operator.GREATER,
@@ -55,7 +52,7 @@ public record PacketCondition(
         trigger.getValue().getUnit());
   }
 
-  private static List<PacketStep> compared(Measure measure, double number, Operator operator) {
+  private static List<ConditionStep> compared(Measure measure, double number, Operator operator) {
     return List.of(step(measure), step(number), step(operator));
   }
 
@@ -69,56 +66,16 @@ public record PacketCondition(
   public static Optional<PacketCondition> read(
       Ast.Word when, Optional<Ast.Word> clear, long windowNs, Errors errors) {
     PacketMeasures measures = new PacketMeasures(windowNs);
-    Optional<PacketExpression> read = parse("when", when, measures, errors);
-    if (read.isEmpty()) {
-      return Optional.empty();
-    }
-    Optional<List<PacketStep>> holdCondition =
-        clear.isEmpty()
-            ? Optional.of(List.of())
-            : isThreshold(clear.get())
-                ? replaced(read.get(), clear.get(), errors)
-                : parse("clear", clear.get(), measures, errors).map(PacketExpression::negated);
-    return holdCondition.map(
-        steps ->
-            new PacketCondition(read.get().steps(), steps, measures.burstNs(), read.get().unit()));
+    return TriggerCondition.read(when, clear, measures, errors)
+        .map(
+            read ->
+                new PacketCondition(read.when(), read.clear(), measures.burstNs(), read.unit()));
   }
 
-  private static Optional<PacketExpression> parse(
-      String argument, Ast.Word word, PacketMeasures measures, Errors errors) {
-    try {
-      return Optional.of(PacketExpression.parse(word.text(), measures));
-    } catch (PacketExpression.Fault fault) {
-      String message = argument + ": " + fault.getMessage();
-      errors.add(word.span(), QueryError.Code.TYPE, message, fault.expected(), "");
-      return Optional.empty();
-    }
-  }
-
-  /** Returns true if {@code clear} is a threshold instead of a condition. */
-  public static boolean isThreshold(Ast.Word clear) {
-    return Literals.threshold(clear.text()).isPresent();
-  }
-
-  /** Returns true if {@code clear} can be a condition on packets. */
-  public static boolean isCondition(Ast.Word clear) {
+  /** Returns true if a text can be a condition on packets. */
+  public static boolean isCondition(Ast.Word text) {
     PacketMeasures measures = new PacketMeasures(ANY_WINDOW_NS);
-    return parse("clear", clear, measures, new Errors()).isPresent();
-  }
-
-  /** Returns the steps of {@code when} with the threshold {@code clear}. */
-  private static Optional<List<PacketStep>> replaced(
-      PacketExpression when, Ast.Word clear, Errors errors) {
-    if (!PacketExpression.comparesOneNumber(when.steps())) {
-      errors.type(
-          clear.span(),
-          "clear= can be a threshold only if when= is one comparison with a number",
-          "a condition that ends the alert, such as clear=\"count < 10\"");
-      return Optional.empty();
-    }
-    List<PacketStep> steps = new ArrayList<>(when.steps());
-    steps.set(steps.size() - 2, step(Literals.threshold(clear.text()).orElseThrow()));
-    return Optional.of(steps);
+    return TriggerExpression.read("when", text, measures, new Errors()).isPresent();
   }
 
   /**
@@ -127,7 +84,7 @@ public record PacketCondition(
    */
   public Optional<String> unsummed() {
     return Stream.concat(when.stream(), clear.stream())
-        .filter(PacketStep::hasMeasure)
+        .filter(ConditionStep::hasMeasure)
         .flatMap(step -> Optional.ofNullable(UNSUMMED.get(step.getMeasure())).stream())
         .findFirst();
   }
@@ -168,37 +125,37 @@ public record PacketCondition(
   /** Returns true if {@code when} is one comparison, by {@code >} or {@code >=}, with a number. */
   private boolean isRisingComparison() {
     Set<Operator> rising = EnumSet.of(Operator.GREATER, Operator.GREATER_EQUAL);
-    return PacketExpression.comparesOneNumber(when)
+    return TriggerExpression.comparesOneNumber(when)
         && rising.contains(when.get(when.size() - 1).getOperator());
   }
 
   /** Returns true if two comparisons with a number are the same but for that number. */
-  private static boolean differsInNumber(List<PacketStep> one, List<PacketStep> other) {
-    return PacketExpression.comparesOneNumber(other)
+  private static boolean differsInNumber(List<ConditionStep> one, List<ConditionStep> other) {
+    return TriggerExpression.comparesOneNumber(other)
         && one.size() == other.size()
         && one.subList(0, one.size() - 2).equals(other.subList(0, one.size() - 2))
         && one.get(one.size() - 1).equals(other.get(one.size() - 1));
   }
 
-  private static double compared(List<PacketStep> comparison) {
+  private static double compared(List<ConditionStep> comparison) {
     return comparison.get(comparison.size() - 2).getConstant();
   }
 
-  static PacketStep step(Measure measure) {
-    return PacketStep.newBuilder().setMeasure(measure).build();
+  static ConditionStep step(Measure measure) {
+    return ConditionStep.newBuilder().setMeasure(measure).build();
   }
 
-  static PacketStep step(Measure measure, double share) {
-    return PacketStep.newBuilder()
+  static ConditionStep step(Measure measure, double share) {
+    return ConditionStep.newBuilder()
         .setQuantile(PacketQuantile.newBuilder().setMeasure(measure).setShare(share))
         .build();
   }
 
-  static PacketStep step(double constant) {
-    return PacketStep.newBuilder().setConstant(constant).build();
+  static ConditionStep step(double constant) {
+    return ConditionStep.newBuilder().setConstant(constant).build();
   }
 
-  static PacketStep step(Operator operator) {
-    return PacketStep.newBuilder().setOperator(operator).build();
+  static ConditionStep step(Operator operator) {
+    return ConditionStep.newBuilder().setOperator(operator).build();
   }
 }

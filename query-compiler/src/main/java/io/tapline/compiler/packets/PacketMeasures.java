@@ -2,12 +2,14 @@ package io.tapline.compiler.packets;
 
 import static io.tapline.compiler.packets.PacketCondition.step;
 
-import io.tapline.compiler.packets.PacketExpression.Fault;
+import io.tapline.compiler.packets.TriggerExpression.Fault;
+import io.tapline.compiler.packets.TriggerExpression.Value;
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.Names;
-import io.tapline.schema.proto.PacketStep;
-import io.tapline.schema.proto.PacketStep.Measure;
-import io.tapline.schema.proto.PacketStep.Operator;
+import io.tapline.schema.proto.ConditionStep;
+import io.tapline.schema.proto.ConditionStep.Measure;
+import io.tapline.schema.proto.ConditionStep.Operator;
+import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -15,7 +17,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /** The functions of packet fields that the conditions of one trigger can compare. */
-final class PacketMeasures {
+final class PacketMeasures implements TriggerExpression.Functions {
   private static final Map<String, Measure> SUMS =
       Map.of(
           "bytes", Measure.BYTES,
@@ -65,9 +67,6 @@ final class PacketMeasures {
     this.windowNs = windowNs;
   }
 
-  /** A value computed from the packets of a window: its steps in postfix order, and its unit. */
-  record Value(List<PacketStep> steps, String unit) {}
-
   /**
    * Returns the length of the span in which bursts are counted, in nanoseconds; 0 if there are
    * none.
@@ -84,13 +83,26 @@ final class PacketMeasures {
         || DISTINCT.containsKey(field);
   }
 
-  /**
-   * Returns the value of a function applied to a field.
-   *
-   * @param field empty if none is given
-   * @param span second argument of burst
-   */
-  Value value(String function, String field, Optional<Long> span) throws Fault {
+  @Override
+  public Value value(String function, String argument) throws Fault {
+    String[] words = argument.split(",", 2);
+    return value(function, Names.normal(words[0].strip()), span(words));
+  }
+
+  /** Returns the second argument, which only burst has. */
+  private static Optional<Long> span(String[] words) throws Fault {
+    if (words.length < 2) {
+      return Optional.empty();
+    }
+    String text = words[1].strip();
+    Optional<Long> span = Literals.durationNs(text).map(BigDecimal::longValue);
+    if (span.isEmpty()) {
+      throw new Fault("%s is not a duration".formatted(Names.quoted(text)), "such as 100us");
+    }
+    return span;
+  }
+
+  private Value value(String function, String field, Optional<Long> span) throws Fault {
     if (span.isPresent() != function.equals("burst")) {
       throw new Fault(
           span.isPresent() ? function + " takes one field" : "burst needs a span",
@@ -174,8 +186,8 @@ final class PacketMeasures {
     return with(sum, step(windowNs / NS_PER_SECOND), Operator.DIVIDE, unit);
   }
 
-  private static Value with(Value left, PacketStep right, Operator operator, String unit) {
-    List<PacketStep> steps = new ArrayList<>(left.steps());
+  private static Value with(Value left, ConditionStep right, Operator operator, String unit) {
+    List<ConditionStep> steps = new ArrayList<>(left.steps());
     steps.add(right);
     steps.add(step(operator));
     return new Value(steps, unit);

@@ -1,8 +1,8 @@
 package io.tapline.compiler.packets;
 
-import io.tapline.schema.proto.PacketStep;
-import io.tapline.schema.proto.PacketStep.Measure;
-import io.tapline.schema.proto.PacketStep.Operator;
+import io.tapline.schema.proto.ConditionStep;
+import io.tapline.schema.proto.ConditionStep.Measure;
+import io.tapline.schema.proto.ConditionStep.Operator;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.EnumSet;
@@ -44,9 +44,9 @@ final class PartialValues {
    *
    * @param value steps that compute the value, without a comparison
    */
-  static Optional<String> aggregate(List<PacketStep> value) {
+  static Optional<String> aggregate(List<ConditionStep> value) {
     Deque<Kind> stack = new ArrayDeque<>();
-    for (PacketStep step : value) {
+    for (ConditionStep step : value) {
       if (step.hasOperator()) {
         Kind right = stack.pop();
         stack.push(combined(step.getOperator(), stack.pop(), right));
@@ -62,7 +62,7 @@ final class PartialValues {
     };
   }
 
-  private static Kind kind(PacketStep step) {
+  private static Kind kind(ConditionStep step) {
     if (step.hasConstant()) {
       return Kind.NUMBER;
     } else if (step.hasQuantile() || WITHOUT_PARTS.contains(step.getMeasure())) {

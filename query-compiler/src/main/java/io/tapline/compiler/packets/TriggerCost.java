@@ -2,7 +2,7 @@ package io.tapline.compiler.packets;
 
 import com.google.protobuf.util.Durations;
 import io.tapline.compiler.text.Literals;
-import io.tapline.schema.proto.PacketStep;
+import io.tapline.schema.proto.ConditionStep;
 import io.tapline.schema.proto.PacketTrigger;
 import io.tapline.schema.proto.PrefixLength;
 import java.util.ArrayList;
@@ -55,31 +55,31 @@ public final class TriggerCost {
   /** Length above which windows are also tested before their end, if they don't overlap. */
   private static final long LONG_WINDOW_NS = 2_000_000;
 
-  private static final Set<PacketStep.Measure> FROM_HEADERS =
+  private static final Set<ConditionStep.Measure> FROM_HEADERS =
       Set.of(
-          PacketStep.Measure.PACKETS,
-          PacketStep.Measure.BYTES,
-          PacketStep.Measure.PAYLOAD_BYTES,
-          PacketStep.Measure.SYN,
-          PacketStep.Measure.SYN_ACK,
-          PacketStep.Measure.FIN,
-          PacketStep.Measure.RST,
-          PacketStep.Measure.MAX_BYTES,
-          PacketStep.Measure.MAX_PAYLOAD_BYTES,
-          PacketStep.Measure.BURST,
-          PacketStep.Measure.FLOWS,
-          PacketStep.Measure.DISTINCT_SRC_IP,
-          PacketStep.Measure.DISTINCT_SRC_PORT,
-          PacketStep.Measure.DISTINCT_DST_IP,
-          PacketStep.Measure.DISTINCT_DST_PORT);
+          ConditionStep.Measure.PACKETS,
+          ConditionStep.Measure.BYTES,
+          ConditionStep.Measure.PAYLOAD_BYTES,
+          ConditionStep.Measure.SYN,
+          ConditionStep.Measure.SYN_ACK,
+          ConditionStep.Measure.FIN,
+          ConditionStep.Measure.RST,
+          ConditionStep.Measure.MAX_BYTES,
+          ConditionStep.Measure.MAX_PAYLOAD_BYTES,
+          ConditionStep.Measure.BURST,
+          ConditionStep.Measure.FLOWS,
+          ConditionStep.Measure.DISTINCT_SRC_IP,
+          ConditionStep.Measure.DISTINCT_SRC_PORT,
+          ConditionStep.Measure.DISTINCT_DST_IP,
+          ConditionStep.Measure.DISTINCT_DST_PORT);
 
-  private static final Set<PacketStep.Measure> DISTINCT =
+  private static final Set<ConditionStep.Measure> DISTINCT =
       Set.of(
-          PacketStep.Measure.FLOWS,
-          PacketStep.Measure.DISTINCT_SRC_IP,
-          PacketStep.Measure.DISTINCT_SRC_PORT,
-          PacketStep.Measure.DISTINCT_DST_IP,
-          PacketStep.Measure.DISTINCT_DST_PORT);
+          ConditionStep.Measure.FLOWS,
+          ConditionStep.Measure.DISTINCT_SRC_IP,
+          ConditionStep.Measure.DISTINCT_SRC_PORT,
+          ConditionStep.Measure.DISTINCT_DST_IP,
+          ConditionStep.Measure.DISTINCT_DST_PORT);
 
   private static final double NS_PER_SECOND = 1e9;
 
@@ -157,7 +157,7 @@ public final class TriggerCost {
     }
   }
 
-  private static Stream<PacketStep> steps(PacketTrigger trigger) {
+  private static Stream<ConditionStep> steps(PacketTrigger trigger) {
     return Stream.concat(trigger.getWhenList().stream(), trigger.getClearList().stream());
   }
 
@@ -166,7 +166,7 @@ public final class TriggerCost {
         .anyMatch(
             step ->
                 step.hasMeasure() && !FROM_HEADERS.contains(step.getMeasure())
-                    || step.getQuantile().getMeasure() == PacketStep.Measure.RTT_NS);
+                    || step.getQuantile().getMeasure() == ConditionStep.Measure.RTT_NS);
   }
 
   /**

@@ -48,6 +48,8 @@ public final class TupleTriggers {
     long sizeNs = Durations.toNanos(trigger.getWindow().getSize());
     if (!isBrief(trigger)) {
       return Optional.of("its windows are not shorter than a second");
+    } else if (trigger.getWhenCount() > 0) {
+      return Optional.of("it has a condition on several values");
     } else if (trigger.hasJoin() || trigger.getValue().hasDifference()) {
       return Optional.of("it joins tuples");
     } else if (!AGGREGATES.contains(trigger.getAggregate())) {
@@ -69,7 +71,7 @@ public final class TupleTriggers {
    * it does.
    */
   public static Optional<String> obstacleToShortWindows(Processor trigger, Sampling sampling) {
-    if (!isExtreme(trigger) || trigger.getTrigger().getAfter() > 1) {
+    if (trigger.getWhenCount() > 0 || !isExtreme(trigger) || trigger.getTrigger().getAfter() > 1) {
       return Optional.of(
           "the monitor can test only sums over packets, and max > N or min < N over tuples");
     } else if (!trigger.getWindow().getSize().equals(trigger.getWindow().getSlide())) {

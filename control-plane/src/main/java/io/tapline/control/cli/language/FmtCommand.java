@@ -1,6 +1,5 @@
 package io.tapline.control.cli.language;
 
-import io.tapline.compiler.FormatResult;
 import io.tapline.compiler.Formatter;
 import io.tapline.control.cli.console.Console;
 import io.tapline.control.cli.options.QueryText;
@@ -27,7 +26,7 @@ public final class FmtCommand implements Callable<Integer> {
   @Override
   public Integer call() throws QueryRejected {
     String text = QueryText.of(query);
-    FormatResult result = Formatter.format(text);
+    Formatter.Result result = Formatter.format(text);
     if (!result.errors().isEmpty()) {
       throw new QueryRejected(text, result.errors());
     }

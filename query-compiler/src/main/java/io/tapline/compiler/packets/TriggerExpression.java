@@ -2,31 +2,34 @@ package io.tapline.compiler.packets;
 
 import static io.tapline.compiler.packets.PacketCondition.step;
 
+import io.tapline.compiler.text.Ast;
+import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
 import io.tapline.compiler.text.Names;
-import io.tapline.schema.proto.PacketStep;
-import io.tapline.schema.proto.PacketStep.Operator;
-import java.math.BigDecimal;
+import io.tapline.compiler.text.QueryError;
+import io.tapline.schema.proto.ConditionStep;
+import io.tapline.schema.proto.ConditionStep.Operator;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Parses conditions on the packets of a window: {@code sum(retransmitted_bytes) / sum(bytes) > 0.1
- * and count > 100}. Recursive descent, from the lowest precedence to the highest: or, and,
- * comparison, + and -, * and /.
+ * Parses conditions on the packets or tuples of a window: {@code sum(retransmitted_bytes) /
+ * sum(bytes) > 0.1 and count > 100}. Recursive descent, from the lowest precedence to the highest:
+ * or, and, comparison, + and -, * and /. The functions themselves are not part of the language.
  */
-final class PacketExpression {
-  /** Limits that monitors impose on conditions. */
+public final class TriggerExpression {
+  /** Limits that monitors and the stream job impose on conditions. */
   private static final int MAX_STEPS = 64;
 
   private static final int MAX_DEPTH = 8;
   private static final Pattern TOKEN =
       Pattern.compile(
-          "\\s*(?:([0-9][0-9.]*[A-Za-z]*(?:/s\\b)?)|([pP][0-9]+\\.[0-9]+|[A-Za-z_][\\w-]*)|(>=|<=|&&|\\|\\||[-+*/()<>,]))\\s*");
+          "\\s*(?:([0-9][0-9.]*[A-Za-z]*(?:/s\\b)?)|([pP][0-9]+\\.[0-9]+|[A-Za-z_][\\w-]*)|(>=|<=|&&|\\|\\||[-+*/()<>]))\\s*");
   private static final String EXAMPLE =
       "for example \"sum(retransmitted_bytes) / sum(bytes) > 0.1 and count > 100\"";
   private static final List<Map<String, Operator>> LEVELS =
@@ -41,6 +44,7 @@ final class PacketExpression {
           Map.of("+", Operator.ADD, "-", Operator.SUBTRACT),
           Map.of("*", Operator.MULTIPLY, "/", Operator.DIVIDE));
   private static final int COMPARISONS = 2;
+  private static final Set<String> LOGICAL = Set.of("and", "or");
   private static final Map<Operator, Operator> OPPOSITES =
       Map.of(
           Operator.OR, Operator.AND,
@@ -50,14 +54,23 @@ final class PacketExpression {
           Operator.LESS, Operator.GREATER_EQUAL,
           Operator.LESS_EQUAL, Operator.GREATER);
 
-  /** Thrown if a text is not a valid condition on packets. */
-  static final class Fault extends Exception {
+  /** Thrown if a text is not a valid condition. */
+  public static final class Fault extends Exception {
     private static final long serialVersionUID = 1L;
     private final String expected;
 
-    Fault(String message, String expected) {
+    public Fault(String message, String expected) {
       super(message);
       this.expected = expected;
+    }
+
+    /** Returns a fault that was reported as an error of the query. */
+    public static Fault reported() {
+      return new Fault("", "");
+    }
+
+    boolean wasReported() {
+      return getMessage().isEmpty();
     }
 
     String expected() {
@@ -65,32 +78,91 @@ final class PacketExpression {
     }
   }
 
-  /** An operand: its steps, and either the unit of a value or {@code isTruth}. */
-  private record Part(List<PacketStep> steps, String unit, boolean isTruth) {}
+  /** A value computed from a window: its steps in postfix order, and its unit. */
+  public record Value(List<ConditionStep> steps, String unit) {}
 
-  private final List<String> tokens;
-  private final PacketMeasures measures;
-  private List<PacketStep> steps = List.of();
+  /** The functions that a condition can call. */
+  @FunctionalInterface
+  public interface Functions {
+    /**
+     * Returns the value of a function.
+     *
+     * @param name name in lower case
+     * @param argument text between the parentheses; empty if there is none
+     */
+    Value value(String name, String argument) throws Fault;
+  }
+
+  /** Functions that exist whatever their names are, for conditions on unknown parsers. */
+  private static final Functions ANY = (name, argument) -> new Value(List.of(step(0)), "");
+
+  /** An operand: its steps, and either the unit of a value or {@code isTruth}. */
+  private record Part(List<ConditionStep> steps, String unit, boolean isTruth) {}
+
+  /**
+   * A name, a number, an operator or a parenthesis.
+   *
+   * @param argument text in the parentheses after a name, or empty
+   */
+  private record Token(String text, String argument) {}
+
+  private final List<Token> tokens;
+  private final Functions functions;
+  private List<ConditionStep> steps = List.of();
   private int at;
   private int nesting;
   private String comparedUnit;
 
-  private PacketExpression(List<String> tokens, PacketMeasures measures) {
+  private TriggerExpression(List<Token> tokens, Functions functions) {
     this.tokens = tokens;
-    this.measures = measures;
+    this.functions = functions;
+  }
+
+  /** Returns true if a text is a condition, whatever its functions are. */
+  public static boolean isCondition(String text) {
+    try {
+      parse(text, ANY);
+      return true;
+    } catch (Fault e) {
+      return false;
+    }
+  }
+
+  /** Returns true if a text is a comparison of one function with a number. */
+  public static boolean isSimple(String text) {
+    try {
+      List<ConditionStep> steps = parse(text, ANY).steps();
+      return steps.size() == COMPARISONS + 1 && Character.isLetter(text.strip().charAt(0));
+    } catch (Fault e) {
+      return false;
+    }
   }
 
   /**
-   * Parses a condition.
+   * Parses an argument of a trigger; reports an error and returns nothing if it is not a condition.
    *
-   * @param measures values that the condition may compare; shared by a trigger's conditions
+   * @param argument name of the argument, such as when
+   * @param functions functions that the condition may call; shared by a trigger's conditions
    */
-  static PacketExpression parse(String text, PacketMeasures measures) throws Fault {
-    PacketExpression expression = new PacketExpression(tokens(text), measures);
+  static Optional<TriggerExpression> read(
+      String argument, Ast.Word word, Functions functions, Errors errors) {
+    try {
+      return Optional.of(parse(word.text(), functions));
+    } catch (Fault fault) {
+      if (!fault.wasReported()) {
+        String message = argument + ": " + fault.getMessage();
+        errors.add(word.span(), QueryError.Code.TYPE, message, fault.expected(), "");
+      }
+      return Optional.empty();
+    }
+  }
+
+  private static TriggerExpression parse(String text, Functions functions) throws Fault {
+    TriggerExpression expression = new TriggerExpression(tokens(text), functions);
     Part all = expression.level(0);
     if (expression.at < expression.tokens.size()) {
       throw new Fault(
-          "%s is unexpected".formatted(Names.quoted(expression.tokens.get(expression.at))),
+          "%s is unexpected".formatted(Names.quoted(expression.tokens.get(expression.at).text())),
           "an operator or the end");
     } else if (!all.isTruth()) {
       throw new Fault("it contains no comparison", "a comparison, " + EXAMPLE);
@@ -104,7 +176,7 @@ final class PacketExpression {
     return expression;
   }
 
-  List<PacketStep> steps() {
+  List<ConditionStep> steps() {
     return steps;
   }
 
@@ -112,7 +184,7 @@ final class PacketExpression {
    * Returns the steps of the opposite condition. A comparison with an absent value is false, and so
    * is its opposite.
    */
-  List<PacketStep> negated() {
+  List<ConditionStep> negated() {
     return steps.stream()
         .map(
             step ->
@@ -128,10 +200,10 @@ final class PacketExpression {
   }
 
   /** Returns true if a condition is a single comparison with a number on its right. */
-  static boolean comparesOneNumber(List<PacketStep> steps) {
+  static boolean comparesOneNumber(List<ConditionStep> steps) {
     long comparisons =
         steps.stream()
-            .filter(PacketStep::hasOperator)
+            .filter(ConditionStep::hasOperator)
             .filter(step -> LEVELS.get(COMPARISONS).containsValue(step.getOperator()))
             .count();
     return comparisons == 1
@@ -139,24 +211,53 @@ final class PacketExpression {
         && steps.get(steps.size() - 2).hasConstant();
   }
 
-  private static List<String> tokens(String text) throws Fault {
-    List<String> tokens = new ArrayList<>();
+  private static List<Token> tokens(String text) throws Fault {
+    List<Token> tokens = new ArrayList<>();
     Matcher matcher = TOKEN.matcher(text);
     int end = 0;
     while (end < text.length()) {
       if (!matcher.find(end) || matcher.start() != end) {
         throw new Fault("%s is not a condition".formatted(Names.quoted(text)), EXAMPLE);
       }
-      tokens.add(matcher.group().strip());
       end = matcher.end();
+      String name = matcher.group(2);
+      boolean isFunction = name != null && !LOGICAL.contains(Names.lower(name));
+      boolean isCall = isFunction && end < text.length() && text.charAt(end) == '(';
+      int begin = isCall ? end + 1 : end;
+      end = isCall ? closing(text, begin) + 1 : end;
+      String argument = isCall ? text.substring(begin, end - 1).strip() : "";
+      tokens.add(new Token(matcher.group().strip(), argument));
+      while (isCall && end < text.length() && Character.isWhitespace(text.charAt(end))) {
+        end++;
+      }
     }
     return tokens;
   }
 
-  private static int depth(List<PacketStep> steps) {
+  /** Returns the position of the parenthesis that closes the one before {@code begin}. */
+  private static int closing(String text, int begin) throws Fault {
+    int open = 1;
+    char quote = 0;
+    for (int i = begin; i < text.length(); i++) {
+      char c = text.charAt(i);
+      if (quote != 0) {
+        quote = c == quote ? 0 : quote;
+      } else if (c == '"' || c == '\'') {
+        quote = c;
+      } else {
+        open += c == '(' ? 1 : c == ')' ? -1 : 0;
+      }
+      if (open == 0) {
+        return i;
+      }
+    }
+    throw new Fault("a ) is missing", EXAMPLE);
+  }
+
+  private static int depth(List<ConditionStep> steps) {
     int depth = 0;
     int max = 0;
-    for (PacketStep step : steps) {
+    for (ConditionStep step : steps) {
       depth += step.hasOperator() ? -1 : 1;
       max = Math.max(max, depth);
     }
@@ -168,8 +269,9 @@ final class PacketExpression {
       return operand();
     }
     Part left = level(level + 1);
-    while (at < tokens.size() && LEVELS.get(level).containsKey(Names.lower(tokens.get(at)))) {
-      String token = tokens.get(at++);
+    while (at < tokens.size()
+        && LEVELS.get(level).containsKey(Names.lower(tokens.get(at).text()))) {
+      String token = tokens.get(at++).text();
       left =
           combined(level, LEVELS.get(level).get(Names.lower(token)), token, left, level(level + 1));
     }
@@ -184,7 +286,7 @@ final class PacketExpression {
           "%s needs %s on both sides".formatted(token, isLogical ? "comparisons" : "values"),
           isLogical ? "a comparison on both sides" : "a value on both sides");
     }
-    List<PacketStep> joinedSteps = new ArrayList<>(left.steps());
+    List<ConditionStep> joinedSteps = new ArrayList<>(left.steps());
     joinedSteps.addAll(right.steps());
     joinedSteps.add(step(operator));
     if (level == COMPARISONS && comparedUnit == null) {
@@ -205,7 +307,8 @@ final class PacketExpression {
     if (at == tokens.size()) {
       throw new Fault("it is incomplete", "a value, " + EXAMPLE);
     }
-    String token = tokens.get(at++);
+    Token next = tokens.get(at++);
+    String token = next.text();
     if (token.equals("(")) {
       if (++nesting > MAX_STEPS) {
         throw new Fault("it is nested too deeply", "at most %d levels".formatted(MAX_STEPS));
@@ -226,31 +329,12 @@ final class PacketExpression {
     if (!Character.isLetter(token.charAt(0))) {
       throw new Fault("%s is unexpected".formatted(Names.quoted(token)), "a value, " + EXAMPLE);
     }
-    return call(token);
-  }
-
-  private Part call(String function) throws Fault {
-    String field = "";
-    Optional<Long> span = Optional.empty();
-    if (at < tokens.size() && tokens.get(at).equals("(")) {
-      at++;
-      field = at < tokens.size() ? tokens.get(at++) : "";
-      if (at < tokens.size() && tokens.get(at).equals(",")) {
-        at++;
-        String text = at < tokens.size() ? tokens.get(at++) : "";
-        span = Literals.durationNs(text).map(BigDecimal::longValue);
-        if (span.isEmpty()) {
-          throw new Fault("%s is not a duration".formatted(Names.quoted(text)), "such as 100us");
-        }
-      }
-      expect(")");
-    }
-    PacketMeasures.Value value = measures.value(Names.lower(function), Names.normal(field), span);
+    Value value = functions.value(Names.lower(token), next.argument());
     return new Part(value.steps(), value.unit(), false);
   }
 
   private void expect(String token) throws Fault {
-    if (at == tokens.size() || !tokens.get(at).equals(token)) {
+    if (at == tokens.size() || !tokens.get(at).text().equals(token)) {
       throw new Fault("a %s is missing".formatted(token), EXAMPLE);
     }
     at++;
