@@ -50,6 +50,7 @@ class GroupExpressionsTest {
         "count > 5 or count > 3 and flows > 2 | COUNT(), DISTINCT(flow_hash) | 0 5.0 GREATER 0 3.0 GREATER 1 2.0 GREATER AND OR | count",
         "(count(url) > 5 or avg(response_bytes) > 1kB) and rate > 1 | COUNT(url), AVG(response_bytes), RATE() | 0 5.0 GREATER 1 1000.0 GREATER OR 2 1.0 GREATER AND | count",
         "count(status in {500, 503} && url == \\\"/a(b)\\\") > count / 2 | SUM(status = (500, 503) AND url = '/a(b)'), COUNT() | 0 1 2.0 DIVIDE GREATER | count",
+        "count(status >= 500) > flows | SUM(status >= 500), DISTINCT(flow_hash) | 0 1 GREATER | count",
         "100 < count | COUNT() | 100.0 0 LESS | ''",
       })
   void conditionsCombineValuesOfTheGroups(String when, String values, String steps, String unit) {

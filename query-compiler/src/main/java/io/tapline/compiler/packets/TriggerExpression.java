@@ -94,7 +94,9 @@ public final class TriggerExpression {
   }
 
   /** Functions that exist whatever their names are, for conditions on unknown parsers. */
-  private static final Functions ANY = (name, argument) -> new Value(List.of(step(0)), "");
+  private static final Functions ANY =
+      (name, argument) ->
+          new Value(List.of(ConditionStep.newBuilder().setOperand(0).build()), "");
 
   /** An operand: its steps, and either the unit of a value or {@code isTruth}. */
   private record Part(List<ConditionStep> steps, String unit, boolean isTruth) {}
@@ -132,7 +134,7 @@ public final class TriggerExpression {
   public static boolean isSimple(String text) {
     try {
       List<ConditionStep> steps = parse(text, ANY).steps();
-      return steps.size() == COMPARISONS + 1 && Character.isLetter(text.strip().charAt(0));
+      return steps.size() == 3 && steps.get(0).hasOperand() && steps.get(1).hasConstant();
     } catch (Fault e) {
       return false;
     }
