@@ -30,13 +30,16 @@ class QueryTupleTriggers::Events final : public TupleTriggers::Sink {
     TupleHeader header = event.ends;
     header.time_ns = now_ns_;
     header.queries = uint64_t{1} << triggers_->query_;
+    // Another comparison of the condition is true.
+    const bool is_absent = event.value.presence == trigger::Presence::kAbsent;
     const Value values[] = {
         Value::u64(event.processor),
         Value::string(event.grouped ? "group" : "all"),
         event.grouped ? Value::string(event.group) : Value::absent(FieldType::kString),
-        event.value.low == event.value.high ? Value::f64(event.value.low) : Value::absent(FieldType::kF64),
-        bound(event.value.low),
-        event.at_least ? Value::absent(FieldType::kF64) : bound(event.value.high),
+        !is_absent && event.value.low == event.value.high ? Value::f64(event.value.low)
+                                                          : Value::absent(FieldType::kF64),
+        is_absent ? Value::absent(FieldType::kF64) : bound(event.value.low),
+        is_absent || event.at_least ? Value::absent(FieldType::kF64) : bound(event.value.high),
         Value::i64(event.window_start_ns),
         Value::i64(event.window_end_ns),
         Value::boolean(event.certain),

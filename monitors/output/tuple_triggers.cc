@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <array>
 
 #include "monitors/output/dictionary.h"
 #include "monitors/output/tuple_json.h"
@@ -23,7 +24,17 @@ constexpr int64_t kNotEnded = INT64_MAX;
 // Enough for the largest result of a merge, and for the smaller blocks that it has outgrown.
 constexpr size_t kMergeBytes = 256 << 10;
 
-bool keeps_values(const TupleTrigger& trigger) { return trigger.aggregate >= Aggregate::kDistinct; }
+bool keeps_values(const TupleTrigger& value) { return value.aggregate >= Aggregate::kDistinct; }
+bool keeps_any_values(const TupleTrigger& trigger) {
+  return keeps_values(trigger) || std::any_of(trigger.operands.begin(), trigger.operands.end(), keeps_values);
+}
+
+// Returns the number of values that the trigger's condition compares.
+size_t values_of(const TupleTrigger& trigger) { return 1 + trigger.operands.size(); }
+// Returns a value by its number.
+const TupleTrigger& value_at(const TupleTrigger& trigger, size_t number) {
+  return number == 0 ? trigger : trigger.operands[number - 1];
+}
 
 bool meets(Comparison comparison, double value, double threshold) {
   switch (comparison) {
@@ -114,8 +125,9 @@ void append_field(const Schema& schema, uint32_t index, const TupleHeader& heade
   append(schema.fields[index - common.size()], values[index - common.size()], key);
 }
 
-// Returns true if the tuple has the value that the trigger aggregates.
-bool has_value(const TupleTrigger& trigger, std::span<const Value> values) {
+// Returns true if the tuple has the value that is aggregated, and meets the value's condition.
+bool has_value(const TupleTrigger& trigger, const TupleHeader& header, std::span<const Value> values) {
+  if (trigger.only && !trigger.only->holds(header, values)) return false;
   const size_t common = common_fields().size();
   if (trigger.distinct_field && *trigger.distinct_field >= common) {
     return values[*trigger.distinct_field - common].present();
@@ -139,7 +151,7 @@ TupleHeader ends_of(const TupleTrigger& trigger, const TupleHeader& header) {
 
 TupleTriggers::TupleTriggers(std::span<const TupleTrigger> triggers, std::span<const Schema* const> schemas,
                              size_t max_groups, size_t max_value_bytes) {
-  if (std::any_of(triggers.begin(), triggers.end(), keeps_values)) {
+  if (std::any_of(triggers.begin(), triggers.end(), keeps_any_values)) {
     value_memory_ = std::make_unique<trigger::SketchMemory>(max_value_bytes);
     merge_memory_ = std::make_unique<trigger::SketchMemory>(kMergeBytes);
   }
@@ -149,7 +161,7 @@ TupleTriggers::TupleTriggers(std::span<const TupleTrigger> triggers, std::span<c
       watches_.push_back({.trigger = &trigger,
                           .schema = schemas[parser],
                           .parser = parser,
-                          .max_groups = std::min(max_groups, kMaxCells / trigger.panes)});
+                          .max_groups = std::min(max_groups, kMaxCells / trigger.panes / values_of(trigger))});
     }
   }
 }
@@ -165,51 +177,68 @@ void TupleTriggers::add(uint32_t parser, const TupleHeader& header, std::span<co
   for (Watch& watch : watches_) {
     const TupleTrigger& trigger = *watch.trigger;
     if (watch.parser != parser) continue;
-    if (trigger.only && !trigger.only->holds(header, values)) continue;
-    if (!has_value(trigger, values)) continue;
-    double value = 1;
-    if (trigger.field) value = number_of(values[*trigger.field]);
-    if (trigger.condition) value = trigger.condition->holds(header, values) ? 1 : 0;
     const int64_t start_ns = header.time_ns - header.time_ns % trigger.every_ns;
-    if (start_ns + trigger.every_ns != watch.end_ns) {
-      watch.end_ns = start_ns + trigger.every_ns;
-      watch.losses.emplace(start_ns, losses);
-    }
-    key_of(watch, header, values);
-    auto it = watch.groups.find(key_);
-    if (it == watch.groups.end()) {
-      if (watch.groups.size() >= watch.max_groups) {
-        sink->on_uncounted(1);
-        continue;
+    Group* group = nullptr;
+    for (size_t number = 0; number < values_of(trigger); ++number) {
+      const TupleTrigger& value = value_at(trigger, number);
+      if (!has_value(value, header, values)) continue;
+      if (start_ns + trigger.every_ns != watch.end_ns) {
+        watch.end_ns = start_ns + trigger.every_ns;
+        watch.losses.emplace(start_ns, losses);
       }
-      it = watch.groups.emplace(key_, Group{.cells = std::vector<Cell>(trigger.panes)}).first;
+      if (group == nullptr) group = group_of(watch, header, values, sink);
+      if (group == nullptr) break;
+      const size_t pane = static_cast<size_t>(start_ns / trigger.every_ns) % trigger.panes;
+      add_value(watch, value, header, values, &group->cells[number * trigger.panes + pane], sink);
     }
-    Group& group = it->second;
-    Cell& cell = group.cells[static_cast<size_t>(start_ns / trigger.every_ns) % trigger.panes];
-    if (cell.end_ns != watch.end_ns) cell = {.end_ns = watch.end_ns};
-    const uint64_t missed_before = value_memory_ == nullptr ? 0 : value_memory_->missed();
-    count(watch, value, header, values, &cell);
-    if (value_memory_ != nullptr && value_memory_->missed() > missed_before) sink->on_uncounted(1);
-    group.ends = ends_of(trigger, header);
-    group.flows.add(header);
+    if (group == nullptr) continue;
+    group->ends = ends_of(trigger, header);
+    group->flows.add(header);
     // Estimating a number of distinct values takes microseconds, so it is done only once, at the window's end.
     if (trigger.panes == 1 && trigger.monotone && trigger.after == 1 && !keeps_values(trigger))
-      cross(watch, it->first, &group, cell, header, values, sink);
+      cross(watch, key_, group, group->cells[0], header, values, sink);
   }
 }
 
-void TupleTriggers::count(const Watch& watch, double value, const TupleHeader& header, std::span<const Value> values,
-                          Cell* cell) {
-  const TupleTrigger& trigger = *watch.trigger;
+// Returns the tuple's group, which is created if necessary; null if there is no room.
+TupleTriggers::Group* TupleTriggers::group_of(Watch& watch, const TupleHeader& header, std::span<const Value> values,
+                                              Sink* sink) {
+  key_of(watch, header, values);
+  auto it = watch.groups.find(key_);
+  if (it == watch.groups.end()) {
+    if (watch.groups.size() >= watch.max_groups) {
+      sink->on_uncounted(1);
+      return nullptr;
+    }
+    const size_t cells = watch.trigger->panes * values_of(*watch.trigger);
+    it = watch.groups.emplace(key_, Group{.cells = std::vector<Cell>(cells)}).first;
+  }
+  return &it->second;
+}
+
+void TupleTriggers::add_value(const Watch& watch, const TupleTrigger& value, const TupleHeader& header,
+                              std::span<const Value> values, Cell* cell, Sink* sink) {
+  if (cell->end_ns != watch.end_ns) *cell = {.end_ns = watch.end_ns};
+  double number = 1;
+  if (value.field) number = number_of(values[*value.field]);
+  if (value.condition) number = value.condition->holds(header, values) ? 1 : 0;
+  const uint64_t missed_before = value_memory_ == nullptr ? 0 : value_memory_->missed();
+  count(watch, value, number, header, values, cell);
+  if (value_memory_ != nullptr && value_memory_->missed() > missed_before) sink->on_uncounted(1);
+}
+
+void TupleTriggers::count(const Watch& watch, const TupleTrigger& of, double value, const TupleHeader& header,
+                          std::span<const Value> values, Cell* cell) {
   const bool is_first = cell->count == 0;
   const bool highest = is_first || value > cell->max, lowest = is_first || value < cell->min;
   if (highest) cell->max = value;
   if (lowest) cell->min = value;
   ++cell->count;
   cell->sum += value;
-  if (keeps_values(trigger)) keep_value(watch, value, header, values, cell);
+  if (keeps_values(of)) keep_value(watch, of, value, header, values, cell);
+  const TupleTrigger& trigger = *watch.trigger;
   const bool extreme = trigger.aggregate == Aggregate::kMax ? highest : trigger.aggregate == Aggregate::kMin && lowest;
-  if (!extreme) return;
+  if (!extreme || trigger.when) return;  // a condition on several values has no deciding tuple
   if (meets(trigger.comparison, value, trigger.threshold) || meets(trigger.comparison, value, trigger.clear)) {
     kept_.keep(json_of(*watch.schema, header, values), &cell->extreme);
   } else {
@@ -217,13 +246,12 @@ void TupleTriggers::count(const Watch& watch, double value, const TupleHeader& h
   }
 }
 
-void TupleTriggers::keep_value(const Watch& watch, double value, const TupleHeader& header,
+void TupleTriggers::keep_value(const Watch& watch, const TupleTrigger& of, double value, const TupleHeader& header,
                                std::span<const Value> values, Cell* cell) {
-  const TupleTrigger& trigger = *watch.trigger;
   if (cell->values == nullptr) cell->values = std::make_unique<KeptValues>(value_memory_.get());
-  if (trigger.aggregate == Aggregate::kPercentile) return cell->values->add_number(value);
+  if (of.aggregate == Aggregate::kPercentile) return cell->values->add_number(value);
   text_.clear();
-  append_field(*watch.schema, *trigger.distinct_field, header, values, &text_);
+  append_field(*watch.schema, *of.distinct_field, header, values, &text_);
   cell->values->add_hash(Dictionary::hash_of(text_));
 }
 
@@ -239,7 +267,7 @@ std::string_view TupleTriggers::json_of(const Schema& schema, const TupleHeader&
 void TupleTriggers::cross(const Watch& watch, const std::string& key, Group* group, const Cell& cell,
                           const TupleHeader& header, std::span<const Value> values, Sink* sink) {
   const TupleTrigger& trigger = *watch.trigger;
-  const double reached = value_of(trigger, cell);
+  const double reached = value_of(trigger, trigger.aggregate, cell);
   if (group->in_force || group->reported || !cooled(watch, *group) ||
       !meets(trigger.comparison, reached, trigger.threshold)) {
     return;
@@ -263,8 +291,8 @@ bool TupleTriggers::cooled(const Watch& watch, const Group& group) {
 }
 
 template <typename Values>
-double TupleTriggers::value_of(const TupleTrigger& trigger, const Values& values) {
-  switch (trigger.aggregate) {
+double TupleTriggers::value_of(const TupleTrigger& trigger, Aggregate aggregate, const Values& values) {
+  switch (aggregate) {
     case Aggregate::kRate:
       return values.sum * 1e9 / static_cast<double>(trigger.every_ns * trigger.panes);
     case Aggregate::kSum:
@@ -305,11 +333,12 @@ void TupleTriggers::advance(Watch& watch, int64_t time_ns, int64_t watched_since
   }
 }
 
-TupleTriggers::Window TupleTriggers::window_of(const Watch& watch, const Group& group) {
+TupleTriggers::Window TupleTriggers::window_of(const Watch& watch, const TupleTrigger& of,
+                                               std::span<const Cell> cells) {
   const int64_t start_ns = watch.end_ns - watch.trigger->every_ns * watch.trigger->panes;
-  const bool lowest = watch.trigger->aggregate == Aggregate::kMin;
+  const bool lowest = of.aggregate == Aggregate::kMin;
   Window window;
-  for (const Cell& cell : group.cells) {
+  for (const Cell& cell : cells) {
     if (cell.count == 0 || cell.end_ns <= start_ns) continue;
     if (window.count == 0 || (lowest ? cell.min < window.min : cell.max > window.max)) {
       window.extreme = cell.extreme.text();
@@ -323,16 +352,42 @@ TupleTriggers::Window TupleTriggers::window_of(const Watch& watch, const Group& 
   return window;
 }
 
-// Returns the value that the condition compares. REQUIRES: the window has tuples.
-trigger::Interval TupleTriggers::compared_value(const Watch& watch, const Group& group, const Window& window) {
-  const TupleTrigger& trigger = *watch.trigger;
-  if (!keeps_values(trigger)) return {value_of(trigger, window), value_of(trigger, window)};
-  const int64_t start_ns = watch.end_ns - trigger.every_ns * trigger.panes;
+// Returns an aggregate of the window. REQUIRES: the window has tuples with the value.
+trigger::Interval TupleTriggers::compared_value(const Watch& watch, const TupleTrigger& of, std::span<const Cell> cells,
+                                                const Window& window) {
+  if (!keeps_values(of)) {
+    const double value = value_of(*watch.trigger, of.aggregate, window);
+    return {value, value};
+  }
+  const int64_t start_ns = watch.end_ns - watch.trigger->every_ns * watch.trigger->panes;
   KeptValues merged(merge_memory_.get());
-  for (const Cell& cell : group.cells) {
+  for (const Cell& cell : cells) {
     if (cell.end_ns > start_ns && cell.values != nullptr) merged.merge(*cell.values);
   }
-  return trigger.aggregate == Aggregate::kDistinct ? merged.count() : merged.quantile(trigger.share);
+  return of.aggregate == Aggregate::kDistinct ? merged.count() : merged.quantile(of.share);
+}
+
+// Tests the condition of a group that has ended a window. Sets *window to that of the trigger's own value, or of the
+// first other value that tuples have, and *value to the compared value.
+trigger::Verdict TupleTriggers::verdict_of(const Watch& watch, const Group& group, Window* window,
+                                           trigger::Interval* value) {
+  const TupleTrigger& trigger = *watch.trigger;
+  std::array<trigger::Interval, 1 + TupleTrigger::kMaxOperands> values;
+  for (size_t number = 0; number < values_of(trigger); ++number) {
+    const TupleTrigger& of = value_at(trigger, number);
+    const auto cells = std::span(group.cells).subspan(number * trigger.panes, trigger.panes);
+    const Window own = window_of(watch, of, cells);
+    values[number] = own.count > 0 ? compared_value(watch, of, cells, own) : trigger::Interval::absent();
+    if (window->count == 0) *window = own;
+  }
+  if (!trigger.when) {
+    *value = values[0];
+    return meets(trigger.comparison, *value, group.in_force ? trigger.clear : trigger.threshold);
+  }
+  const auto all = std::span(values).first(values_of(trigger));
+  const trigger::Verdict begins = trigger.when->test(all, value);
+  trigger::Interval ignored;
+  return group.in_force && trigger.lasts ? trigger.lasts->test(all, &ignored) : begins;
 }
 
 void TupleTriggers::close(Watch& watch, int64_t ended_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink) {
@@ -341,17 +396,15 @@ void TupleTriggers::close(Watch& watch, int64_t ended_ns, int64_t watched_since_
   const bool partial = ended_ns != kNotEnded || watched_since_ns > start_ns;
   watch.losses.erase(watch.losses.begin(), watch.losses.lower_bound(start_ns));
   const bool lossy = !watch.losses.empty() && losses != watch.losses.begin()->second;
-  const bool is_below = trigger.comparison >= Comparison::kBelow;
+  const bool wants_all = trigger.when ? trigger.when->wants_all() : trigger.comparison >= Comparison::kBelow;
   for (auto next = watch.groups.begin(); next != watch.groups.end();) {
     const auto current = next++;
     Group& group = current->second;
-    const Window window = window_of(watch, group);
-    const trigger::Interval value =
-        window.count > 0 ? compared_value(watch, group, window) : trigger::Interval::absent();
-    const trigger::Verdict verdict =
-        meets(trigger.comparison, value, group.in_force ? trigger.clear : trigger.threshold);
+    Window window;
+    trigger::Interval value = {};
+    const trigger::Verdict verdict = verdict_of(watch, group, &window, &value);
     // The part that a partial window lacks might raise the value, so such a window never counts as below.
-    const bool met = group.reported || (!(is_below && partial) && verdict != trigger::Verdict::kFalse);
+    const bool met = group.reported || (!(wants_all && partial) && verdict != trigger::Verdict::kFalse);
     group.in_a_row = met ? group.in_a_row + 1 : 0;
     if (!met) {
       group.in_force = false;

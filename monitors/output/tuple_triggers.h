@@ -81,7 +81,7 @@ class TupleTriggers {
   size_t kept_bytes() const { return kept_.bytes(); }
 
  private:
-  // One pane's values.
+  // One pane of a value.
   struct Cell {
     int64_t end_ns = INT64_MIN;
     uint64_t count = 0;
@@ -97,7 +97,7 @@ class TupleTriggers {
     TupleOmission omission = TupleOmission::kNone;
   };
   struct Group {
-    std::vector<Cell> cells;  // a ring of panes
+    std::vector<Cell> cells;  // a ring of panes for each value that the condition compares
     TupleHeader ends = {};
     LatestFlows flows = {};
     int64_t began_ns = INT64_MIN;  // end of the first window in the group's latest alert
@@ -119,18 +119,25 @@ class TupleTriggers {
   void close(Watch& watch, int64_t ended_ns, int64_t watched_since_ns, uint64_t losses, Sink* sink);
   void report(const Watch& watch, const std::string& key, const Group& group, TupleTriggerEvent event, Sink* sink);
   std::string_view key_of(const Watch& watch, const TupleHeader& header, std::span<const Value> values);
+  // Counts a value of a tuple in the cell of the open pane.
+  void add_value(const Watch& watch, const TupleTrigger& value, const TupleHeader& header,
+                 std::span<const Value> values, Cell* cell, Sink* sink);
+  Group* group_of(Watch& watch, const TupleHeader& header, std::span<const Value> values, Sink* sink);
   void cross(const Watch& watch, const std::string& key, Group* group, const Cell& cell, const TupleHeader& header,
              std::span<const Value> values, Sink* sink);
   // Counts a value in its pane, and keeps the tuple if an event may need it.
-  void count(const Watch& watch, double value, const TupleHeader& header, std::span<const Value> values, Cell* cell);
+  void count(const Watch& watch, const TupleTrigger& of, double value, const TupleHeader& header,
+             std::span<const Value> values, Cell* cell);
   // Returns the tuple's JSON, which is valid until the next call.
   std::string_view json_of(const Schema& schema, const TupleHeader& header, std::span<const Value> values);
-  void keep_value(const Watch& watch, double value, const TupleHeader& header, std::span<const Value> values,
-                  Cell* cell);
-  static Window window_of(const Watch& watch, const Group& group);
-  trigger::Interval compared_value(const Watch& watch, const Group& group, const Window& window);
+  void keep_value(const Watch& watch, const TupleTrigger& of, double value, const TupleHeader& header,
+                  std::span<const Value> values, Cell* cell);
+  static Window window_of(const Watch& watch, const TupleTrigger& of, std::span<const Cell> cells);
+  trigger::Interval compared_value(const Watch& watch, const TupleTrigger& of, std::span<const Cell> cells,
+                                   const Window& window);
+  trigger::Verdict verdict_of(const Watch& watch, const Group& group, Window* window, trigger::Interval* value);
   template <typename Values>
-  static double value_of(const TupleTrigger& trigger, const Values& values);
+  static double value_of(const TupleTrigger& trigger, TupleTrigger::Aggregate aggregate, const Values& values);
   // Returns true if the group's next alert may begin in the open window.
   static bool cooled(const Watch& watch, const Group& group);
 

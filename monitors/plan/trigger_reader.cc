@@ -110,8 +110,6 @@ constexpr trigger::Op kOperators[] = {trigger::Op::kAdd,    trigger::Op::kSubtra
                                       trigger::Op::kLess,   trigger::Op::kLessEqual, trigger::Op::kAnd,
                                       trigger::Op::kOr};
 
-using Steps = google::protobuf::RepeatedPtrField<v1::ConditionStep>;
-
 Status read_quantile(const v1::PacketQuantile& message, trigger::Instruction* read) {
   read->op = trigger::Op::kMeasure;
   read->constant = message.share();
@@ -131,33 +129,10 @@ Status read_quantile(const v1::PacketQuantile& message, trigger::Instruction* re
   }
 }
 
-Status read_steps(const Steps& steps, trigger::Expression* expression) {
-  for (const v1::ConditionStep& step : steps) {
-    trigger::Instruction& read = expression->emplace_back();
-    if (step.has_measure()) {
-      if (!v1::ConditionStep::Measure_IsValid(step.measure()))
-        return Status::invalid("unknown measure " + std::to_string(step.measure()));
-      read = {trigger::Op::kMeasure, kMeasures[step.measure()], 0};
-    } else if (step.has_quantile()) {
-      if (Status status = read_quantile(step.quantile(), &read); !status.ok()) return status;
-    } else if (step.has_constant()) {
-      if (!std::isfinite(step.constant())) return Status::invalid("a constant is not a finite number");
-      read = {trigger::Op::kConstant, Measure::kPackets, step.constant()};
-    } else if (step.has_operator_()) {
-      if (!v1::ConditionStep::Operator_IsValid(step.operator_()))
-        return Status::invalid("unknown operator " + std::to_string(step.operator_()));
-      read.op = kOperators[step.operator_()];
-    } else {
-      return Status::invalid("its condition has an empty step");
-    }
-  }
-  return {};
-}
-
 Status read_when(const v1::PacketTrigger& message, trigger::Trigger* read) {
   if (message.when().empty()) return Status::invalid("it has no condition");
-  if (Status status = read_steps(message.when(), &read->when); !status.ok()) return status;
-  return read_steps(message.clear(), &read->clear);
+  if (Status status = read_steps(message.when(), 0, &read->when); !status.ok()) return status;
+  return read_steps(message.clear(), 0, &read->clear);
 }
 
 Status read_every(const v1::PacketTrigger& message, int64_t* every_ns) {
@@ -181,6 +156,36 @@ Status read(const v1::PacketTrigger& message, trigger::Trigger* read) {
 }
 
 }  // namespace
+
+Status read_steps(const google::protobuf::RepeatedPtrField<v1::ConditionStep>& steps, uint32_t operands,
+                  trigger::Expression* expression) {
+  for (const v1::ConditionStep& step : steps) {
+    trigger::Instruction& read = expression->emplace_back();
+    if (step.has_operand()) {
+      if (step.operand() >= operands) return Status::invalid("its condition names an unknown value");
+      read.op = trigger::Op::kOperand;
+      read.operand = step.operand();
+    } else if (operands > 0 && (step.has_measure() || step.has_quantile())) {
+      return Status::invalid("a condition on tuples names a measure of packets");
+    } else if (step.has_measure()) {
+      if (!v1::ConditionStep::Measure_IsValid(step.measure()))
+        return Status::invalid("unknown measure " + std::to_string(step.measure()));
+      read = {trigger::Op::kMeasure, kMeasures[step.measure()], 0};
+    } else if (step.has_quantile()) {
+      if (Status status = read_quantile(step.quantile(), &read); !status.ok()) return status;
+    } else if (step.has_constant()) {
+      if (!std::isfinite(step.constant())) return Status::invalid("a constant is not a finite number");
+      read = {trigger::Op::kConstant, Measure::kPackets, step.constant()};
+    } else if (step.has_operator_()) {
+      if (!v1::ConditionStep::Operator_IsValid(step.operator_()))
+        return Status::invalid("unknown operator " + std::to_string(step.operator_()));
+      read.op = kOperators[step.operator_()];
+    } else {
+      return Status::invalid("its condition has an empty step");
+    }
+  }
+  return {};
+}
 
 Status read_trigger(const v1::PacketTrigger& message, trigger::Trigger* trigger) {
   const Status status = read(message, trigger);

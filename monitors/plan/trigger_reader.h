@@ -11,6 +11,10 @@ namespace tapline {
 // Sets spec->triggers. Errors are kInvalid and name the trigger. REQUIRES: spec->parsers is set.
 Status read_triggers(const v1::Plan& plan, QuerySpec* spec);
 
+// Reads a condition. `operands` is the number of values of tuples that it may name; 0: a condition on packets.
+Status read_steps(const google::protobuf::RepeatedPtrField<v1::ConditionStep>& steps, uint32_t operands,
+                  trigger::Expression* expression);
+
 // Reads one trigger. Errors are kInvalid and name the trigger.
 Status read_trigger(const v1::PacketTrigger& message, trigger::Trigger* trigger);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "monitors/plan/tuple_condition.h"
+#include "parsers/trigger/condition.h"
 
 namespace tapline {
 
@@ -40,7 +41,15 @@ struct TupleTrigger {
   uint32_t panes = 1;       // length of a window, as a multiple of every_ns
   bool monotone = false;    // true if a window that meets the condition still meets it after more tuples
 
+  // If the condition compares several values: the further ones, of which only the members that describe a value are
+  // used, and the condition on the trigger's own value (number 0) and these (from 1), instead of `comparison`,
+  // `threshold` and `clear`. `lasts` replaces `when` while an alert is in force; nullopt: `when`.
+  std::vector<TupleTrigger> operands = {};
+  std::optional<trigger::Condition> when = {};
+  std::optional<trigger::Condition> lasts = {};
+
   static constexpr uint32_t kMaxPanes = 100;
+  static constexpr int kMaxOperands = 3;
 };
 
 }  // namespace tapline

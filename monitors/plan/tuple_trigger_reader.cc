@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "monitors/plan/duration.h"
+#include "monitors/plan/trigger_reader.h"
 #include "monitors/plan/tuple_trigger.h"
 #include "parsers/api/time.h"
 #include "parsers/registry.h"
@@ -71,7 +72,7 @@ Status read_value(const v1::Value& message, const Schema& schema, TupleTrigger* 
   return {};
 }
 
-Status read_aggregate(const v1::Processor& message, TupleTrigger* read) {
+Status read_aggregate(const v1::Operand& message, TupleTrigger* read) {
   const std::string& name = message.aggregate();
   const auto* it = std::find(std::begin(kAggregates), std::end(kAggregates), name.empty() ? "COUNT" : name);
   if (it == std::end(kAggregates)) return Status::invalid("the monitor can't aggregate by '" + name + "'");
@@ -83,7 +84,7 @@ Status read_aggregate(const v1::Processor& message, TupleTrigger* read) {
   return {};
 }
 
-Status check_aggregate(const v1::Processor& message, const TupleTrigger& read) {
+Status check_aggregate(const v1::Operand& message, const TupleTrigger& read) {
   const bool counts = read.aggregate == Aggregate::kCount || read.aggregate == Aggregate::kRate;
   const bool has_value = read.aggregate == Aggregate::kDistinct ? read.distinct_field.has_value()
                                                                 : read.field.has_value() || read.condition.has_value();
@@ -118,6 +119,41 @@ bool grows(const TupleTrigger& trigger, const Schema& schema) {
   }
 }
 
+v1::Operand own_operand(const v1::Processor& message) {
+  v1::Operand operand;
+  *operand.mutable_value() = message.value();
+  operand.set_aggregate(message.aggregate());
+  operand.set_share(message.share());
+  return operand;
+}
+
+Status read_operand(const v1::Operand& message, const Schema& schema, TupleTrigger* read) {
+  if (Status status = read_aggregate(message, read); !status.ok()) return status;
+  if (Status status = read_value(message.value(), schema, read); !status.ok()) return status;
+  return check_aggregate(message, *read);
+}
+
+Status read_expression(const google::protobuf::RepeatedPtrField<v1::ConditionStep>& steps, uint32_t operands,
+                       std::optional<trigger::Condition>* read) {
+  trigger::Expression expression;
+  if (steps.empty()) return {};
+  if (Status status = read_steps(steps, operands, &expression); !status.ok()) return status;
+  std::string error;
+  *read = trigger::Condition::make(std::move(expression), &error);
+  return read->has_value() ? Status() : Status::invalid(error);
+}
+
+// Reads a condition on several values.
+Status read_condition_on_values(const v1::Processor& message, const Schema& schema, TupleTrigger* read) {
+  if (message.operands_size() > TupleTrigger::kMaxOperands) return Status::invalid("it compares more than 4 values");
+  for (const v1::Operand& operand : message.operands()) {
+    if (Status status = read_operand(operand, schema, &read->operands.emplace_back()); !status.ok()) return status;
+  }
+  const auto operands = static_cast<uint32_t>(1 + read->operands.size());
+  if (Status status = read_expression(message.when(), operands, &read->when); !status.ok()) return status;
+  return read_expression(message.clear(), operands, &read->lasts);
+}
+
 Status read(const v1::Processor& message, const v1::Window& window, TupleTrigger* read) {
   const auto parser = make_parser(message.parser());
   const Schema& schema = parser->schema();
@@ -127,16 +163,15 @@ Status read(const v1::Processor& message, const v1::Window& window, TupleTrigger
     return Status::invalid("unknown comparison");
   }
   if (Status status = read_group(message, schema, read); !status.ok()) return status;
-  if (Status status = read_aggregate(message, read); !status.ok()) return status;
-  if (Status status = read_value(message.value(), schema, read); !status.ok()) return status;
-  if (Status status = check_aggregate(message, *read); !status.ok()) return status;
+  if (Status status = read_operand(own_operand(message), schema, read); !status.ok()) return status;
+  if (Status status = read_condition_on_values(message, schema, read); !status.ok()) return status;
   read->comparison = static_cast<TupleTrigger::Comparison>(message.condition().comparison());
   read->threshold = message.condition().threshold();
   read->clear = message.trigger().clear();
   read->after = std::max(message.trigger().after(), 1u);
   read->cooldown_ns = ns_of(message.trigger().cooldown());
   const bool is_above = read->comparison <= TupleTrigger::Comparison::kAtLeast;
-  read->monotone = is_above && grows(*read, schema);
+  read->monotone = !read->when && is_above && grows(*read, schema);
   return read_window(window, read);
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "monitors/plan/plan.h"
 
@@ -69,6 +70,38 @@ TEST(TupleTriggerReader, ReadsDistinctValuesAndPercentiles) {
   EXPECT_EQ(percentile.share, 0.99);
   EXPECT_TRUE(percentile.field.has_value());
   EXPECT_FALSE(percentile.monotone);
+}
+
+const std::string kWhen = R"("when":[{"operand":0},{"operand":1},{"operator":"DIVIDE"},{"constant":2},)"
+                          R"({"operator":"GREATER"}])";
+const std::string kOperands = R"("value":{"field":"share"},"aggregate":"MAX","operands":[{"value":{"count":{}}}],)"
+                              R"("trigger":{})";
+
+TEST(TupleTriggerReader, ReadsAConditionOnSeveralValues) {
+  QuerySpec spec;
+  const std::string clear = R"(,"clear":[{"operand":1},{"constant":1},{"operator":"GREATER"}])";
+  const Status status = read(plan_with(kOperands + "," + kWhen + clear), &spec);
+  ASSERT_TRUE(status.ok()) << status.message();
+  const TupleTrigger& trigger = spec.tuple_triggers.at(0);
+  ASSERT_EQ(trigger.operands.size(), 1u);
+  EXPECT_EQ(trigger.operands[0].aggregate, TupleTrigger::Aggregate::kCount);
+  ASSERT_TRUE(trigger.when && trigger.lasts);
+  trigger::Interval value;
+  EXPECT_EQ(trigger.when->test(std::vector<trigger::Interval>{{9, 9}, {3, 3}}, &value), trigger::Verdict::kTrue);
+  EXPECT_EQ(trigger.lasts->test(std::vector<trigger::Interval>{{9, 9}, {1, 1}}, &value), trigger::Verdict::kFalse);
+  EXPECT_FALSE(trigger.monotone);
+}
+
+TEST(TupleTriggerReader, NamesTheErrorInAConditionOnSeveralValues) {
+  const auto with = [](const std::string& steps) { return plan_with(kOperands + R"(,"when":[)" + steps + "]"); };
+  const std::string above = R"({"constant":2},{"operator":"GREATER"})";
+  expect_refused(with(R"({"operand":2},)" + above), "names an unknown value");
+  expect_refused(with(R"({"measure":"BYTES"},)" + above), "a measure of packets");
+  expect_refused(with(above), "operator has operands of the wrong type");
+  expect_refused(plan_with(R"("value":{"count":{}},"operands":[{},{},{},{}],"trigger":{},)" + kWhen),
+                 "more than 4 values");
+  expect_refused(plan_with(R"("value":{"count":{}},"operands":[{"value":{"field":"speed"}}],"trigger":{},)" + kWhen),
+                 "no field 'speed'");
 }
 
 TEST(TupleTriggerReader, NamesTheErrorInATrigger) {

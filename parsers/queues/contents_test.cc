@@ -317,7 +317,6 @@ TEST(QueueContents, StayWithinTheirBoundsAndReportMissingFlows) {
   EXPECT_LE(kept.bursts[0].reported.size(), Burst::kMaxFlows);
 }
 
-// Twenty flows of large packets fill the queue. Of thirty flows with one small packet each, the last ones wait longest.
 TEST(QueueContents, WithoutBurstsTheyKeepNoMorePacketsThanAllowed) {
   QueueContents contents({.max_packets = 1024}, nullptr);
   bool cut = false;
@@ -339,6 +338,7 @@ TEST(QueueContents, FlowsThatLeftMakeRoomForOthersAtOnce) {
   EXPECT_EQ(contents.flows().without_room(), 0u);
 }
 
+// Twenty flows of large packets fill the queue. Of thirty flows with one small packet each, the last ones wait longest.
 TEST(QueueContents, ReportsCausingFlowsAndLongestWaitingFlows) {
   KeptBursts kept;
   QueueContents contents({.victim_delay_ns = 1}, &kept);

@@ -11,7 +11,7 @@ namespace tapline::queues {
 
 // The flows of one queue in the current interval, from its passages in order of departure. Not thread-safe.
 //
-// The sums of an interval are adjacent in memory, in the order of the flows' first packets, so they stay in the cache
+// The flows of an interval are adjacent in memory, in the order of their first packets, so they stay in the cache
 // regardless of the number of flows that the queue knows:
 //
 //   QueueFlow::interval_place ─▶ active_
@@ -29,6 +29,7 @@ class FlowIntervals {
     uint64_t error_bytes = 0;         // maximum over all findings
     bool cut = false;                 // true if some finding is cut
   };
+  // Kept in QueueFlow until the interval ends.
   struct Sums {
     uint64_t waited_ns = 0;  // total wait of the flow's packets
     uint64_t blamed_ns = 0;  // total time that all packets waited while packets of the flow were sent

@@ -23,12 +23,12 @@ struct alignas(64) QueueFlow {
 };
 
 // Gives each flow a small number, an index for the arrays of per-flow counts. A number stays with its flow while
-// references to it exist, and is then reused. Not thread-safe.
+// references to it exist, and may be reused afterwards. Not thread-safe.
 //
 // A flow that finds no room is counted under kOthers, which represents all such flows together.
 //
-// Flows often come back soon after they have left the queue. So up to kUnused flows without references keep their
-// numbers: whether a packet is its flow's first or last is a branch that is hard to predict.
+// Flows often come back soon after they have left the queue, and creating and removing them each time would add
+// branches that are hard to predict. So up to kUnused flows without references keep their numbers.
 class FlowTable {
  public:
   static constexpr uint32_t kOthers = 0;
@@ -66,15 +66,15 @@ class FlowTable {
     if (unused & (numbered_ - size_ > kUnused)) forget(flow);
   }
 
-  // Checks another flow at each call, and takes its number if it has no references. To be called now and then:
-  // otherwise, flows that don't come back may keep all kUnused numbers.
+  // Checks the next number, and frees it if its flow has no references. Call this regularly: otherwise, flows that
+  // never come back keep up to kUnused numbers.
   void age() {
     next_aged_ = next_aged_ + 1 < flows_.size() ? next_aged_ + 1 : kOthers;
     const QueueFlow& flow = flows_[next_aged_];
     if (next_aged_ != kOthers && flow.references == 0 && entry_of(flow.key).flow == next_aged_) forget(next_aged_);
   }
 
-  // Returns the flow's number, or kOthers if it has none.
+  // Returns the flow's number, or kOthers if it has no references.
   uint32_t find(uint64_t key) const {
     const uint32_t flow = entry_of(key).flow;
     return flows_[flow].references == 0 ? kOthers : flow;
@@ -133,7 +133,7 @@ class FlowTable {
     return kOthers;
   }
 
-  // Takes the number of a flow without references.
+  // Frees the number of a flow without references.
   [[gnu::always_inline]] void forget(uint32_t flow) {
     uint64_t i = flows_[flow].key & mask();
     while (entries_[i].flow != flow) i = (i + 1) & mask();

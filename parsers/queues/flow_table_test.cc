@@ -87,8 +87,10 @@ uint32_t pass_by(FlowTable& table, uint64_t first_key, uint32_t count) {
   for (uint64_t key = first_key; key < first_key + count; ++key) {
     const uint32_t flow = table.hold(key);
     EXPECT_EQ(table[flow].waited_ns, 0u);
+    EXPECT_EQ(table[flow].settled_ns, 0u);
     EXPECT_EQ(table[flow].lost, 0u);
     table[flow].waited_ns = 5;
+    table[flow].settled_ns = 7;
     table[flow].lost = 1;
     largest = std::max(largest, flow);
     table.release(flow);

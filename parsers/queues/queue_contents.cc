@@ -45,8 +45,8 @@ void QueueContents::finish() {
   close_period();
 }
 
-// Drops departures that no packet from this one on can have waited for or, if the log is full even so, the oldest one.
-// REQUIRES: the packet found none that left before from_ns.
+// Drops departures that neither the packet about to be added nor any later one can have waited for. If the log is still
+// full, evicts the oldest departure. REQUIRES: the packet found no departure before from_ns.
 void QueueContents::make_room(int64_t from_ns) {
   const uint64_t needed =
       separate_waits() ? std::min(window_.range().begin(), waits_range_.begin()) : window_.range().begin();

@@ -97,8 +97,8 @@ class QueueContents {
     return finding;
   }
   // The two halves of add(). record() adds a passage and returns the number of its flow; then, find() writes what its
-  // packet found directly to its destination. A copy of a finding just written stalls the CPU: loads that are wider
-  // than the stores before them wait until these are in the cache.
+  // packet found directly to its destination. Copying a finding that was just written would stall the CPU, because a
+  // load that is wider than the preceding stores can't be forwarded from the store buffer.
   [[gnu::always_inline]] uint32_t record(const Passage& passage) {
     return is_simple_ ? record_as<true>(passage) : record_any(passage);
   }
@@ -131,8 +131,8 @@ class QueueContents {
   // Trimming many departures together costs less than trimming after each packet.
   static constexpr uint64_t kTrimEvery = 32;
 
-  // record() for a simple queue, which has no bursts, classes or bound of missing bytes, or for any queue. The code for
-  // simple queues omits the rest: a packet costs 60 instructions less.
+  // record() for any queue, or for a simple one, which has no bursts, no classes and no bound of missing bytes. The
+  // code for simple queues omits these, which saves 60 instructions per packet.
   template <bool kSimple>
   [[gnu::always_inline]] uint32_t record_as(const Passage& passage);
   uint32_t record_any(const Passage& passage);
@@ -175,7 +175,7 @@ class QueueContents {
   std::vector<uint64_t> blamed_before_ns_;  // by place in period_.flows(): the flow's blame before the busy period
   bool is_simple_;
   int64_t cut_until_ns_;
-  uint64_t room_until_ = 0;  // the number of the departure before which to make room again
+  uint64_t room_until_ = 0;  // record() makes room before it adds the departure with this number
   uint64_t evicted_ = 0;
 };
 

@@ -2,7 +2,7 @@
 // pass that only reads the same views.
 //
 //   queues_bench              2,000,000 packets of 1,000, 100,000 and 1,000,000 flows
-//   queues_bench --only ROW   only this row, for profiles
+//   queues_bench --only ROW   only `pass` and this row, for profiles
 //   queues_bench --check      fewer packets of 1,000 flows; fails if the exact contents cost more than five times as
 //                             much as the sketch in the same run, or if, with matching, they cost more than ten times
 //                             as much

@@ -9,6 +9,7 @@
 namespace tapline::trigger {
 namespace {
 
+bool is_push(Op op) { return op == Op::kMeasure || op == Op::kOperand || op == Op::kConstant; }
 bool is_arithmetic(Op op) { return op >= Op::kAdd && op <= Op::kDivide; }
 bool is_comparison(Op op) { return op >= Op::kGreater && op <= Op::kLessEqual; }
 bool is_logic(Op op) { return op == Op::kAnd || op == Op::kOr; }
@@ -56,7 +57,7 @@ Verdict compare(Op op, const Interval& a, const Interval& b) {
 
 // Applies the instruction to the stack of types. Returns false if it is not applicable.
 bool apply_types(Op op, std::vector<Type>* stack) {
-  if (op == Op::kMeasure || op == Op::kConstant) {
+  if (is_push(op)) {
     stack->push_back(Type::kNumber);
     return stack->size() <= Condition::kMaxDepth;
   }
@@ -65,6 +66,42 @@ bool apply_types(Op op, std::vector<Type>* stack) {
   stack->pop_back();
   stack->back() = is_arithmetic(op) ? Type::kNumber : Type::kTruth;
   return true;
+}
+
+// Evaluates an expression; value_of(instruction) returns what a measure or an operand pushes. Sets *value to the left
+// side of the first comparison.
+template <typename ValueOf>
+Verdict evaluate(const Expression& expression, const ValueOf& value_of, Interval* value) {
+  // One stack stores numbers and truth values: a truth value is in `low`.
+  Interval stack[Condition::kMaxDepth];
+  size_t depth = 0;
+  bool is_compared = false;
+  for (const Instruction& instruction : expression) {
+    if (instruction.op == Op::kMeasure || instruction.op == Op::kOperand) {
+      stack[depth++] = value_of(instruction);
+      continue;
+    }
+    if (instruction.op == Op::kConstant) {
+      stack[depth++] = {instruction.constant, instruction.constant};
+      continue;
+    }
+    Interval& a = stack[depth - 2];
+    const Interval& b = stack[depth - 1];
+    --depth;
+    const Presence presence = std::min(a.presence, b.presence);
+    if (is_arithmetic(instruction.op)) {
+      a = presence == Presence::kAbsent ? Interval::absent() : calculate(instruction.op, a, b);
+      a.presence = std::min(a.presence, presence);
+    } else if (is_comparison(instruction.op)) {
+      if (!is_compared) *value = a;
+      is_compared = true;
+      // Comparisons with an absent value are false; those with a value that may be absent are kPossible at most.
+      a.low = std::min(static_cast<double>(compare(instruction.op, a, b)), static_cast<double>(presence));
+    } else {
+      a.low = instruction.op == Op::kAnd ? std::min(a.low, b.low) : std::max(a.low, b.low);
+    }
+  }
+  return static_cast<Verdict>(stack[0].low);
 }
 
 }  // namespace
@@ -119,7 +156,9 @@ std::optional<Condition> Condition::make(Expression expression, std::string* err
   }
   Condition condition;
   condition.expression_ = std::move(expression);
+  size_t operands = 0;
   for (const Instruction& instruction : condition.expression_) {
+    if (instruction.op == Op::kOperand) operands = std::max<size_t>(operands, instruction.operand + 1);
     if (instruction.op != Op::kMeasure) continue;
     if (!is_sketch(instruction.measure)) {
       condition.lines_ = std::max(condition.lines_, line_of(instruction.measure) + 1);
@@ -135,41 +174,46 @@ std::optional<Condition> Condition::make(Expression expression, std::string* err
   }
   condition.find_threshold();
   Interval ignored;
-  condition.holds_when_empty_ = condition.test(Counts{}, &ignored) == Verdict::kTrue;
+  const std::vector<Interval> absent(operands, Interval::absent());
+  condition.holds_when_empty_ =
+      (operands == 0 ? condition.test(Counts{}, &ignored) : condition.test(absent, &ignored)) == Verdict::kTrue;
   return condition;
 }
 
 Verdict Condition::test(const Counts& counts, Interval* value) const {
-  // One stack stores numbers and truth values: a truth value is in `low`.
-  Interval stack[kMaxDepth];
-  size_t depth = 0;
-  bool is_compared = false;
+  return evaluate(
+      expression_, [&](const Instruction& instruction) { return counts.of(instruction.measure, instruction.constant); },
+      value);
+}
+
+Verdict Condition::test(std::span<const Interval> values, Interval* value) const {
+  return evaluate(
+      expression_, [&](const Instruction& instruction) { return values[instruction.operand]; }, value);
+}
+
+bool Condition::wants_all() const {
+  // How a number may change with further tuples. A value, even a mean, is taken to grow.
+  struct Trend {
+    bool grows, shrinks;
+  };
+  std::vector<Trend> trends;
+  bool wants_all = false;
   for (const Instruction& instruction : expression_) {
-    if (instruction.op == Op::kMeasure) {
-      stack[depth++] = counts.of(instruction.measure, instruction.constant);
+    if (is_push(instruction.op)) {
+      trends.push_back({instruction.op != Op::kConstant, false});
       continue;
     }
-    if (instruction.op == Op::kConstant) {
-      stack[depth++] = {instruction.constant, instruction.constant};
-      continue;
-    }
-    Interval& a = stack[depth - 2];
-    const Interval& b = stack[depth - 1];
-    --depth;
-    const Presence presence = std::min(a.presence, b.presence);
-    if (is_arithmetic(instruction.op)) {
-      a = presence == Presence::kAbsent ? Interval::absent() : calculate(instruction.op, a, b);
-      a.presence = std::min(a.presence, presence);
-    } else if (is_comparison(instruction.op)) {
-      if (!is_compared) *value = a;
-      is_compared = true;
-      // Comparisons with an absent value are false; those with a value that may be absent are kPossible at most.
-      a.low = std::min(static_cast<double>(compare(instruction.op, a, b)), static_cast<double>(presence));
-    } else {
-      a.low = instruction.op == Op::kAnd ? std::min(a.low, b.low) : std::max(a.low, b.low);
-    }
+    const Trend right = trends.back();
+    trends.pop_back();
+    Trend& left = trends.back();
+    const Trend difference = {left.grows || right.shrinks, left.shrinks || right.grows};
+    const Op op = instruction.op;
+    if (op == Op::kGreater || op == Op::kGreaterEqual) wants_all |= difference.shrinks;
+    if (op == Op::kLess || op == Op::kLessEqual) wants_all |= difference.grows;
+    const bool is_opposed = op == Op::kSubtract || op == Op::kDivide;
+    left = is_opposed ? difference : Trend{left.grows || right.grows, left.shrinks || right.shrinks};
   }
-  return static_cast<Verdict>(stack[0].low);
+  return wants_all;
 }
 
 bool Condition::uses(Measure measure) const {

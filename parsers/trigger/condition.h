@@ -18,7 +18,7 @@ class SketchSums;
 enum class Verdict : uint8_t { kFalse, kPossible, kTrue };
 
 enum class Op : uint8_t {
-  kMeasure,   // pushes a measure
+  kMeasure,   // pushes a measure of packets
   kConstant,  // pushes a number
   kAdd,
   kSubtract,
@@ -30,12 +30,14 @@ enum class Op : uint8_t {
   kLessEqual,
   kAnd,
   kOr,
+  kOperand,  // pushes a value of tuples
 };
 
 struct Instruction {
   Op op = Op::kConstant;
   Measure measure = Measure::kPackets;
-  double constant = 0;  // a quantile's share of the values, above 0 and below 1
+  double constant = 0;   // a quantile's share of the values, above 0 and below 1
+  uint32_t operand = 0;  // the number of a value
 };
 
 // Instructions in postfix order. These functions compose them in reading order: above(value_of(kBytes), number(1e6)).
@@ -60,7 +62,8 @@ struct Counts {
   Interval of(Measure measure, double share = 0) const;
 };
 
-// A condition on the counts of a window. Comparisons with an absent value are false. Immutable.
+// A condition on the counts of packets, or on the values of tuples, in a window. Comparisons with an absent value are
+// false. Immutable.
 class Condition {
  public:
   static constexpr size_t kMaxInstructions = 64;
@@ -71,6 +74,8 @@ class Condition {
 
   // Tests the condition, and sets *value to the left side of the first comparison.
   Verdict test(const Counts& counts, Interval* value) const;
+  // The same for values of tuples, by number. REQUIRES: values contains every operand.
+  Verdict test(std::span<const Interval> values, Interval* value) const;
 
   // A single comparison of a sum or maximum with a number that it must reach or exceed. Nearly all triggers have this
   // form, so it is tested without the instructions.
@@ -91,6 +96,8 @@ class Condition {
   // Returns each sketch term of the condition once.
   std::span<const SketchTerm> sketch_terms() const { return sketch_terms_; }
   bool uses(Measure measure) const;
+  // Returns true if the condition could be met only because tuples are missing.
+  bool wants_all() const;
 
  private:
   void find_threshold();

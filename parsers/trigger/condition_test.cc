@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace tapline::trigger {
 namespace {
 
@@ -46,6 +48,33 @@ TEST(ConditionTest, AbsentValuesCompareFalse) {
   // The measured packets may belong to another group.
   EXPECT_EQ(test(below(value_of(Measure::kMaxRttNs), number(10)), counts_of(Measure::kMaxRttNs, 0, 5)),
             Verdict::kPossible);
+}
+
+Expression operand(uint32_t number) { return {{.op = Op::kOperand, .operand = number}}; }
+
+TEST(ConditionTest, ValuesOfTuplesAreOperands) {
+  const Condition condition = condition_of(
+      apply(Op::kAnd, above(apply(Op::kSubtract, operand(0), operand(2)), number(3)), below(operand(1), number(5))));
+  Interval value;
+  EXPECT_EQ(condition.test(std::vector<Interval>{{9, 9}, {4, 4}, {5, 5}}, &value), Verdict::kTrue);
+  EXPECT_EQ(value, (Interval{4, 4}));
+  EXPECT_EQ(condition.test(std::vector<Interval>{{9, 9}, {4, 6}, {5, 5}}, &value), Verdict::kPossible);
+  EXPECT_EQ(condition.test(std::vector<Interval>{{8, 8}, {4, 4}, {5, 5}}, &value), Verdict::kFalse);
+  EXPECT_EQ(condition.test(std::vector<Interval>{{9, 9}, {4, 4}, Interval::absent()}, &value), Verdict::kFalse);
+  EXPECT_FALSE(condition.rises());
+  EXPECT_FALSE(condition.holds_when_empty());
+}
+
+TEST(ConditionTest, MissingTuplesCouldMeetWhatFewerTuplesMeet) {
+  const auto wants_all = [](const Expression& expression) { return condition_of(expression).wants_all(); };
+  EXPECT_FALSE(wants_all(above(operand(0), number(5))));
+  EXPECT_TRUE(wants_all(below(operand(0), number(5))));
+  EXPECT_TRUE(wants_all(above(operand(0), operand(1))));
+  EXPECT_TRUE(wants_all(above(apply(Op::kDivide, operand(0), operand(1)), number(5))));
+  EXPECT_TRUE(wants_all(above(apply(Op::kSubtract, number(10), operand(0)), number(5))));
+  EXPECT_FALSE(wants_all(below(apply(Op::kSubtract, number(10), operand(0)), number(5))));
+  EXPECT_FALSE(wants_all(above(apply(Op::kAdd, operand(0), operand(1)), number(5))));
+  EXPECT_TRUE(wants_all(apply(Op::kOr, above(operand(0), number(5)), below(operand(1), number(2)))));
 }
 
 TEST(ConditionTest, StoresMinimumTimeAsItsComplement) {

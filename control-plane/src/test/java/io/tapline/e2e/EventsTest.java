@@ -44,7 +44,7 @@ class EventsTest {
               "PARSE marked_packet(dscp=%d) FROM * TO %s WHERE dst_port = %d LIMIT 1h SAMPLE * "
                       .formatted(EXPEDITED, link.address(), WANTED)
                   + "PROCESS (group-count: group=dst_port, w=1s, s=1s),"
-                  + " (trigger: when=\"count > 5 and count / flows >= 1 and max(dscp) + min(dscp) > 91\","
+                  + " (trigger: when=\"count > 5 and flows >= 1 and max(dscp) + min(dscp) > 91\","
                   + " group=dst_port, every=1s)");
       server.awaitState(id, "running");
       List<JsonNode> events = events(server, id, link, EventsTest::send, EACH);

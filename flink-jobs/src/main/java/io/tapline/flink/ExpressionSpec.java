@@ -93,23 +93,41 @@ public record ExpressionSpec(List<ConditionStep> steps) implements Serializable 
   }
 
   /**
+   * How a calculated number may change with further tuples. A group's value, such as a mean, is
+   * taken to grow.
+   */
+  private record Trend(boolean grows, boolean shrinks) {
+    Trend plus(Trend other) {
+      return new Trend(grows || other.grows, shrinks || other.shrinks);
+    }
+
+    Trend minus(Trend other) {
+      return plus(new Trend(other.shrinks, other.grows));
+    }
+  }
+
+  /**
    * Returns true if missing tuples alone could make a group meet the condition. Its values must
    * then be complete.
    */
   public boolean wantsAll() {
-    Deque<Boolean> named = new ArrayDeque<>();
+    Deque<Trend> trends = new ArrayDeque<>();
     boolean wantsAll = false;
     for (ConditionStep step : steps) {
       if (!step.hasOperator()) {
-        named.push(step.hasOperand());
+        trends.push(new Trend(step.hasOperand(), false));
         continue;
       }
-      boolean right = named.pop();
-      boolean left = named.pop();
-      Operator operator = step.getOperator();
-      boolean isBelow = operator == Operator.LESS || operator == Operator.LESS_EQUAL;
-      wantsAll |= isComparison(operator) && (isBelow ? left : right);
-      named.push(left || right);
+      Trend right = trends.pop();
+      Trend left = trends.pop();
+      switch (step.getOperator()) {
+        case GREATER, GREATER_EQUAL -> wantsAll |= left.minus(right).shrinks();
+        case LESS, LESS_EQUAL -> wantsAll |= left.minus(right).grows();
+        default -> {}
+      }
+      boolean isOpposed =
+          step.getOperator() == Operator.SUBTRACT || step.getOperator() == Operator.DIVIDE;
+      trends.push(isOpposed ? left.minus(right) : left.plus(right));
     }
     return wantsAll;
   }

@@ -20,6 +20,7 @@ import java.util.List;
  * @param when condition on the processor's value (number 0) and the operands (from 1), instead of
  *     {@code condition}; null for none
  * @param clear condition under which an alert lasts; null for {@code when}
+ * @param isOperand whether this is an operand of a trigger
  * @param answers whether the parser's tuples record whether their requests were answered
  */
 public record ProcessorSpec(
@@ -36,12 +37,17 @@ public record ProcessorSpec(
     List<ProcessorSpec> operands,
     ExpressionSpec when,
     ExpressionSpec clear,
+    boolean isOperand,
     boolean answers)
     implements Serializable {
 
   private static final int MAX_OPERANDS = 3;
 
   static ProcessorSpec of(int index, Processor processor) {
+    return of(index, processor, false);
+  }
+
+  private static ProcessorSpec of(int index, Processor processor, boolean isOperand) {
     check(!processor.getParser().isEmpty(), processor.getName(), "does not name a parser");
     AggregateSpec aggregate = AggregateSpec.of(processor);
     WindowSpec window = WindowSpec.of(processor, aggregate);
@@ -59,6 +65,7 @@ public record ProcessorSpec(
         operands(index, processor),
         ExpressionSpec.of(processor.getWhenList(), values(processor), processor.getName()),
         ExpressionSpec.of(processor.getClearList(), values(processor), processor.getName()),
+        isOperand,
         processor.getAnswers());
   }
 
@@ -73,8 +80,12 @@ public record ProcessorSpec(
         processor.getOperandsCount() == 0 || processor.getWhenCount() > 0,
         name,
         "has operands, but no condition on them");
+    check(
+        processor.getClearCount() == 0 || processor.getWhenCount() > 0,
+        name,
+        "has `clear`, but no `when`");
     return processor.getOperandsList().stream()
-        .map(operand -> of(index, operand(processor, operand)))
+        .map(operand -> of(index, operand(processor, operand), true))
         .toList();
   }
 
@@ -168,9 +179,12 @@ public record ProcessorSpec(
 
   /**
    * Returns the number of exemplars that a group keeps per pane. A window of several panes combines
-   * its panes' exemplars.
+   * its panes' exemplars. Alerts show those of the trigger's own value.
    */
   private int exemplarsPerPane() {
+    if (isOperand) {
+      return 0;
+    }
     return (int) Math.max(1, (Exemplars.MAX_EXEMPLARS + window.panes() - 1) / window.panes());
   }
 }

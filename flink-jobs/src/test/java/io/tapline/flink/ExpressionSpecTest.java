@@ -90,7 +90,14 @@ class ExpressionSpecTest {
     "5 v0 GREATER, true",
     "5 v0 LESS, false",
     "v0 5 GREATER v1 3 LESS_EQUAL AND, true",
-    "v0 v1 DIVIDE 5 GREATER v1 3 GREATER_EQUAL OR, false"
+    "v0 v1 ADD 5 GREATER v1 3 GREATER_EQUAL OR, false",
+    "v0 v1 GREATER, true",
+    "v0 v1 DIVIDE 5 GREATER, true",
+    "v0 v1 SUBTRACT 5 GREATER, true",
+    "10 v0 SUBTRACT 5 GREATER, true",
+    "10 v0 SUBTRACT 5 LESS, false",
+    "100 v0 DIVIDE 5 GREATER, true",
+    "2 v0 MULTIPLY 5 GREATER, false"
   })
   void conditionsThatMissingTuplesCouldMeetWantAllOfThem(String text, boolean wantsAll) {
     assertThat(expression(text).wantsAll()).isEqualTo(wantsAll);
@@ -117,6 +124,7 @@ class ExpressionSpecTest {
       delimiter = '|',
       value = {
         "'\"when\":[{\"operand\":0},{\"constant\":1},{\"operator\":\"GREATER\"}]' | has `when`, but no trigger",
+        "'\"clear\":[{\"operand\":0},{\"constant\":1},{\"operator\":\"GREATER\"}]' | has `clear`, but no `when`",
         "'\"operands\":[{}]' | has operands, but no condition on them",
         "'\"operands\":[{},{},{},{}]' | has too many operands",
       })

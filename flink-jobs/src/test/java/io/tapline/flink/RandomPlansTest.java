@@ -134,6 +134,8 @@ class RandomPlansTest {
       "{\"value\":{\"count\":{}}}",
       "{\"value\":{\"field\":\"response_time_ns\"},\"aggregate\":\"SUM\"}",
       "{\"value\":{\"field\":\"response_time_ns\"},\"aggregate\":\"MAX\"}",
+      "{\"value\":{\"field\":\"response_time_ns\",\"only\":%s},\"aggregate\":\"AVG\"}"
+          .formatted(Plans.ONLY_PAGE_1),
       "{\"value\":{\"field\":\"url\"},\"aggregate\":\"DISTINCT\"}",
       "{\"value\":{\"field\":\"response_time_ns\"},\"aggregate\":\"PERCENTILE\",\"share\":0.5}"
     };

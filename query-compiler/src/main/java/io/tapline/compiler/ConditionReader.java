@@ -46,7 +46,7 @@ final class ConditionReader {
     Optional<Double> threshold =
         matcher.matches() ? Literals.threshold(matcher.group(4)) : Optional.empty();
     if (threshold.isEmpty() && TriggerExpression.isCondition(word.text())) {
-      String message = "a filter compares one value with a number, not %s";
+      String message = "when= can only compare one value with a number here, not %s";
       errors.type(
           word.span(),
           message.formatted(Names.quoted(word.text())),

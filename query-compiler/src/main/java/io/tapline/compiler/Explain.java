@@ -337,10 +337,7 @@ public final class Explain {
   private static String aggregate(String aggregate, double share) {
     return switch (aggregate) {
       case "HISTOGRAM" -> "spread  count and histogram";
-      case "PERCENTILE" ->
-          "p%-6s of each group"
-              .formatted(
-                  BigDecimal.valueOf(share).movePointRight(2).stripTrailingZeros().toPlainString());
+      case "PERCENTILE" -> "%-7s of each group".formatted(ConditionText.percentile(share));
       case "DISTRIBUTION" -> "spread  count, mean, min, max, quantiles, histogram";
       default ->
           "%-7s of each group"

@@ -33,8 +33,8 @@ final class GroupExpressions {
   }
 
   /**
-   * Returns true if a trigger has a valid condition that {@link GroupConditions} can't compile, or
-   * a condition that ends its alerts.
+   * Returns true if a trigger has a condition that {@link GroupConditions} can't compile, or one
+   * that ends its alerts.
    */
   static boolean isNeeded(Arguments arguments) {
     String when = GroupConditions.when(arguments).text();
@@ -44,7 +44,7 @@ final class GroupExpressions {
             .filter(word -> !TriggerCondition.isThreshold(word))
             .filter(word -> TriggerExpression.isCondition(word.text()))
             .isPresent();
-    return TriggerExpression.isCondition(when) && (clears || !TriggerExpression.isSimple(when));
+    return clears || TriggerExpression.isCondition(when) && !TriggerExpression.isSimple(when);
   }
 
   /** Compiles the groups and their condition; empty after an error. REQUIRES: isNeeded(). */
@@ -104,7 +104,7 @@ final class GroupExpressions {
         throw new Fault(
             "it compares tuples of %s and of %s"
                 .formatted(compiled.get(0).getParser(), processor.getParser()),
-            "values of one parser's tuples");
+            "values of one parser's tuples; count and rate count those of the first parser that has the fields of group=");
       }
     }
 

@@ -87,7 +87,11 @@ final class OnlyReader {
     if (operand.getAggregate().isEmpty() && operand.getValue().hasCount()) {
       result
           .setAggregate(Aggregates.planName(Aggregates.named("sum")))
-          .setValue(Values.of(conditionTree, ConditionPrinter.text(conditionTree), "count"));
+          .setValue(
+              Values.of(
+                  conditionTree,
+                  ConditionPrinter.text(conditionTree),
+                  operand.getValue().getUnit()));
     } else {
       result.getValueBuilder().setOnly(conditionTree);
     }

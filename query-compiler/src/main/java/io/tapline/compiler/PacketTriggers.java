@@ -127,7 +127,8 @@ final class PacketTriggers {
     if (measures.isEmpty()) {
       return Optional.of("%s does not count packets".formatted(trigger.getParser()));
     } else if (trigger.getWhenCount() > 0) {
-      return Optional.of("it has a condition on several values (PARSE packets supports them)");
+      return Optional.of(
+          "it has a condition on several values, or a condition in clear= (PARSE packets supports both)");
     } else if (measure(trigger).isEmpty()) {
       return Optional.of(
           "it does not compare a sum of %s, flows, or distinct addresses or ports"

@@ -47,6 +47,8 @@ class GroupExpressionsTest {
         "count(status >= 500) / count > 0.05 | SUM(status >= 500), COUNT() | 0 1 DIVIDE 0.05 GREATER | ''",
         "p99(response_time_ns) > 2 * p50(response_time_ns) | PERCENTILE@0.99(response_time_ns), PERCENTILE@0.5(response_time_ns) | 0 2.0 1 MULTIPLY GREATER | ns",
         "max(response_time_ns) - min(response_time_ns) > 20ms | MAX(response_time_ns), MIN(response_time_ns) | 0 1 SUBTRACT 2.0E7 GREATER | ns",
+        "share(status >= 500) > .05 and count > 100 | AVG(status >= 500), COUNT() | 0 0.05 GREATER 1 100.0 GREATER AND | ''",
+        "count-flows > -5 | COUNT(), DISTINCT(flow_hash) | 0 1 SUBTRACT -5.0 GREATER | count",
         "count > 5 or count > 3 and flows > 2 | COUNT(), DISTINCT(flow_hash) | 0 5.0 GREATER 0 3.0 GREATER 1 2.0 GREATER AND OR | count",
         "(count(url) > 5 or avg(response_bytes) > 1kB) and rate > 1 | COUNT(url), AVG(response_bytes), RATE() | 0 5.0 GREATER 1 1000.0 GREATER OR 2 1.0 GREATER AND | count",
         "count(status in {500, 503} && url == \\\"/a(b)\\\") > count / 2 | SUM(status = (500, 503) AND url = '/a(b)'), COUNT() | 0 1 2.0 DIVIDE GREATER | count",
@@ -76,6 +78,8 @@ class GroupExpressionsTest {
       delimiter = '|',
       value = {
         "count > 100, share(status >= 500) < 0.01 | 0 100.0 GREATER | 1 0.01 GREATER_EQUAL",
+        "count > .5, count < 3 | 0 0.5 GREATER | 0 3.0 GREATER_EQUAL",
+        "avg(status) > -5, count < 3 | 0 -5.0 GREATER | 1 3.0 GREATER_EQUAL",
         "count / flows > 10, 5 | 0 1 DIVIDE 10.0 GREATER | 0 1 DIVIDE 5.0 GREATER",
         "count > 9 and flows > 1, count < 5 or flows < 1 | 0 9.0 GREATER 1 1.0 GREATER AND | 0 5.0 GREATER_EQUAL 1 1.0 GREATER_EQUAL AND",
       })
@@ -94,13 +98,18 @@ class GroupExpressionsTest {
             .getProcessors(0);
     assertThat(operands(trigger)).containsExactly("SUM(status >= 500)", "MAX(response_time_ns)");
     assertThat(trigger.getOperands(0).getValue().getOnly().getNodesCount()).isPositive();
+    Processor quotient =
+        plan("when=\"count / max(response_time_ns) > 2\", only=\"status >= 500\", every=1s")
+            .getProcessors(0);
+    assertThat(quotient.getValue().getUnit()).isEmpty();
   }
 
-  /** The stream job tests such conditions, so their windows are as long as it requires. */
+  /** The stream job tests such conditions as well, so their windows are as long as it requires. */
   @Test
-  void theStreamJobTestsThem() {
+  void theMonitorReportsEarlyEvents() {
     assertThat(plan("when=\"count > 9 and flows > 1\", every=100ms").getTupleTriggersList())
-        .isEmpty();
+        .hasSize(1);
+    assertThat(plan("when=\"count > 9 and flows > 1\", every=1s").getTupleTriggersList()).isEmpty();
     assertThat(
             Fixtures.errors(query("when=\"max(response_time_ns) > 9 and count > 1\", every=1ms")))
         .contains("every=1ms is out of range");
@@ -108,11 +117,12 @@ class GroupExpressionsTest {
 
   @Test
   void explainShowsTheValuesAndTheCondition() {
-    String when = "(count > 9 or flows * (2 + 1) > 1) and share(status >= 500) - 1 - (2 - 3) > 0.5";
+    String when =
+        "(count > 9 or p57(status) * (2 + 1) > 1) and share(status >= 500) - 1 - (2 - 3) > 0.5";
     Plan plan = plan("when=\"%s\", clear=\"flows < 3\", every=1s".formatted(when));
     String explanation = Explain.render(plan, List.of());
     assertThat(explanation)
-        .contains("filter  " + when.replace("flows", "distinct(flow_hash)"))
+        .contains("filter  " + when)
         .contains("hold    while distinct(flow_hash) >= 3")
         .contains("avg     of each group");
   }
@@ -129,7 +139,7 @@ class GroupExpressionsTest {
         "when=\"count + flows\" | when= is not a valid condition",
         "when=\"count > 1 and avg > 2\" | avg needs a field",
         "when=\"count > 1 and max(status) > 1 and min(status) > 2 and avg(status) > 2 and flows > 1\" | it has more than 4 different values",
-        "when=\"count > 1 and flows > 2\", clear=5 | clear= can be a threshold only if when= is one comparison",
+        "when=\"count > 1 and flows > 2\", clear=5 | clear= can be a threshold only if when= compares one value",
         "when=\"count > 1 and flows > 2\", clear=nonsense | clear= is neither a threshold nor a condition",
         "when=\"count > 1 and flows > 2\", only=\"status > 1\" | only= applies only to values of a field",
       })
@@ -149,14 +159,15 @@ class GroupExpressionsTest {
   void packetsOfIntervalParsersAreNamedInstead() {
     String text =
         "PARSE tcp_pkt_size TO h1:80 SAMPLE * PROCESS (trigger: when=\"sum(bytes) > 1 and count > 2\", every=10ms)";
-    assertThat(Fixtures.errors(text)).contains("PARSE packets supports them");
+    assertThat(Fixtures.errors(text)).contains("PARSE packets supports both");
   }
 
   @Test
   void filtersCompareOneValue() {
     String text =
         "PARSE http_get TO h1:80 SAMPLE * PROCESS (filter: when=\"count > 1 and flows > 2\")";
-    assertThat(Fixtures.errors(text)).contains("a filter compares one value with a number");
+    assertThat(Fixtures.errors(text))
+        .contains("when= can only compare one value with a number here");
   }
 
   @ParameterizedTest

@@ -183,7 +183,7 @@ class PacketConditionTest {
         "when=\"burst(bytes, 1) > 5\" | is not a duration",
         "when=\"burst(bytes, 8us) > 5 or burst(bytes, 16us) > 5\" | its bursts have different spans",
         "when=\"sum(bytes, 5us) > 5\" | sum takes one field",
-        "when=\"count > 5 and count(syn) > 3\", clear=2 | clear= can be a threshold only if when= is one comparison with a number",
+        "when=\"count > 5 and count(syn) > 3\", clear=2 | clear= can be a threshold only if when= compares one value with a number",
         "when=\"count > 5\", clear=x | clear= is neither a threshold nor a condition: 'x'",
         "when=\"count > 5\", clear=\"max(syn) < 5\" | clear: packets have no max(syn)",
         "when=\"burst(bytes, 8us) > 5\", clear=\"burst(bytes, 16us) < 5\" | its bursts have different spans",

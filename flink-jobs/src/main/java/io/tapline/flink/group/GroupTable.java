@@ -64,7 +64,7 @@ public final class GroupTable {
   /**
    * Creates an empty table.
    *
-   * @param flowsKept exemplars per group
+   * @param flowsKept exemplars per group; 0 for none
    */
   public GroupTable(MergeableAggregate aggregate, int flowsKept) {
     this.aggregate = aggregate;
@@ -223,6 +223,9 @@ public final class GroupTable {
 
   /** Returns the latest end time with which a flow can still become an exemplar of the group. */
   public long exemplarsUntilNs(int entry) {
+    if (flowsKept == 0) {
+      return Long.MIN_VALUE;
+    }
     return flowsUntilNs == null ? Long.MAX_VALUE : flowsUntilNs[entry];
   }
 

@@ -12,7 +12,7 @@ import java.util.TreeMap;
 import java.util.function.Supplier;
 
 /**
- * Aggregates one processor's tuples per pane before they are sent. This is the first of the job's
+ * Aggregates the tuples of one table per pane before they are sent. This is the first of the job's
  * two combining steps, and the only one that sees every tuple. It is empty after each flush. Not
  * thread-safe.
  */

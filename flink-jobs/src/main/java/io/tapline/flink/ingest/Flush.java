@@ -109,21 +109,21 @@ final class Flush {
     return true;
   }
 
-  private void writePanes(int number, Combiner combiner) throws IOException {
+  private void writePanes(int tableNumber, Combiner combiner) throws IOException {
     for (var pane : combiner.panes().entrySet()) {
-      writePane(number, pane.getKey(), pane.getValue());
+      writePane(tableNumber, pane.getKey(), pane.getValue());
     }
     combiner.clear();
   }
 
-  private void writePane(int number, long pane, GroupTable table) throws IOException {
+  private void writePane(int tableNumber, long pane, GroupTable table) throws IOException {
     int[] groups = new int[buckets.length];
     for (int entry = 0; entry < table.size(); entry++) {
       groups[Buckets.of(table.hash(entry))]++;
     }
     for (int bucket = 0; bucket < buckets.length; bucket++) {
       if (groups[bucket] > 0) {
-        Wire.writeUnsigned(buckets[bucket], number);
+        Wire.writeUnsigned(buckets[bucket], tableNumber);
         Wire.writeSigned(buckets[bucket], pane);
         buckets[bucket].writeBoolean(table.real());
         Wire.writeUnsigned(buckets[bucket], groups[bucket]);

@@ -8,9 +8,7 @@ import io.tapline.flink.group.Student;
 import java.util.ArrayList;
 import java.util.List;
 
-/**
- * Decides from a window's groups whether an alert begins, and whether it lasts. Not thread-safe.
- */
+/** Decides from a window's groups whether an alert begins, and whether it lasts. */
 final class AlertCondition {
   private final ProcessorSpec spec;
 
@@ -32,7 +30,7 @@ final class AlertCondition {
     return spec.when() == null ? spec.condition().wantsAll() : spec.when().wantsAll();
   }
 
-  /** A window in which groups are tested. */
+  /** A window in which groups are tested. Not thread-safe. */
   final class Window {
     private final List<GroupTable> sums;
     private final List<Estimate> estimates = new ArrayList<>();
@@ -48,8 +46,8 @@ final class AlertCondition {
       this.sums = sums;
       values = new Value[sums.size()];
       for (int i = 0; i < sums.size(); i++) {
-        ProcessorSpec own = i == 0 ? spec : spec.operands().get(i - 1);
-        estimates.add(own.estimate(sums.get(i), Student.quantile(1), windowNs));
+        ProcessorSpec value = i == 0 ? spec : spec.operands().get(i - 1);
+        estimates.add(value.estimate(sums.get(i), Student.quantile(1), windowNs));
       }
     }
 
@@ -63,10 +61,12 @@ final class AlertCondition {
             spec.condition().holds(number, spec.trigger().clear()),
             values[0]);
       }
+      byte[] key = sums.get(0).key(entry);
+      long hash = sums.get(0).hash(entry);
       for (int i = 1; i < values.length; i++) {
-        int own = sums.get(i).find(sums.get(0).key(entry), sums.get(0).hash(entry));
-        boolean isEmpty = own < 0 || sums.get(i).isEmpty(own);
-        values[i] = isEmpty ? Value.NONE : estimates.get(i).of(own);
+        int found = sums.get(i).find(key, hash);
+        boolean isEmpty = found < 0 || sums.get(i).isEmpty(found);
+        values[i] = isEmpty ? Value.NONE : estimates.get(i).of(found);
       }
       var when = spec.when().evaluate(values);
       boolean lasts = spec.clear() == null ? when.holds() : spec.clear().evaluate(values).holds();

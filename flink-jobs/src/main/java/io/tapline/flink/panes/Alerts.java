@@ -26,12 +26,12 @@ import java.util.Set;
  *   quiet    ──▶ pending    the condition holds
  *   pending  ──▶ quiet      it does not hold
  *   pending  ──▶ on alert   raised: it held in `after` windows in a row, outside the cooldown
- *   on alert ──▶ quiet      cleared: it does not hold, even with the threshold `clear`
+ *   on alert ──▶ quiet      cleared: the condition under which it lasts does not hold
  * </pre>
  *
  * <p>The condition is false for a group without tuples or without a value. A window that was only
- * partly watched begins no alert on {@code <} or {@code <=}, since tuples may have gone unseen.
- * Only groups that are not quiet, or are still in their cooldown, take memory. Not thread-safe.
+ * partly watched begins no alert that missing tuples could have caused, such as on {@code <}. Only
+ * groups that are not quiet, or are still in their cooldown, take memory. Not thread-safe.
  */
 final class Alerts {
   private static final class WatchedGroup {

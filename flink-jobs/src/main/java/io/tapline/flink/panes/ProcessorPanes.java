@@ -2,6 +2,7 @@ package io.tapline.flink.panes;
 
 import io.tapline.aggregates.Wire;
 import io.tapline.flink.ProcessorSpec;
+import io.tapline.flink.QuerySpec;
 import io.tapline.flink.StateFormat;
 import io.tapline.flink.accounting.Ledger;
 import io.tapline.flink.group.GroupTable;
@@ -20,8 +21,8 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * One processor's groups in one bucket, by pane, and the running sums of the window that closes
- * next.
+ * The groups of one table of {@link QuerySpec#tables} in one bucket, by pane, and the running sums
+ * of the window that closes next.
  *
  * <pre>
  *   panes     |  p  |     | p+2 | p+3 | p+4 |        panes with tuples
@@ -37,8 +38,11 @@ final class ProcessorPanes {
   static final long WHOLE = Long.MIN_VALUE;
 
   private final ProcessorSpec spec;
-  private final List<ProcessorPanes> operands;
-  private final boolean isOperand;
+  private final List<ProcessorPanes> operands = new ArrayList<>();
+
+  /** False for an operand whose field another value of the trigger also has. */
+  private final boolean reportsTypes;
+
   private final int maxGroups;
   private final Rows rows;
   private final Alerts alerts;
@@ -57,16 +61,17 @@ final class ProcessorPanes {
   private long groups;
 
   ProcessorPanes(ProcessorSpec spec, int maxGroups, int maxRows) {
-    this(spec, maxGroups, maxRows, false);
+    this(spec, maxGroups, maxRows, true);
   }
 
-  private ProcessorPanes(ProcessorSpec spec, int maxGroups, int maxRows, boolean isOperand) {
+  private ProcessorPanes(ProcessorSpec spec, int maxGroups, int maxRows, boolean reportsTypes) {
     this.spec = spec;
-    this.isOperand = isOperand;
-    this.operands =
-        spec.operands().stream()
-            .map(operand -> new ProcessorPanes(operand, maxGroups, maxRows, true))
-            .toList();
+    this.reportsTypes = reportsTypes;
+    Set<String> fields = new HashSet<>(Set.of(spec.value().field()));
+    for (ProcessorSpec operand : spec.operands()) {
+      boolean isNew = fields.add(operand.value().field());
+      operands.add(new ProcessorPanes(operand, maxGroups, maxRows, isNew));
+    }
     this.maxGroups = maxGroups;
     this.rows = new Rows(spec, maxRows);
     this.alerts = spec.trigger() == null ? null : new Alerts(spec, maxGroups);
@@ -95,13 +100,13 @@ final class ProcessorPanes {
       // their window have already been written.
       long timeNs = isLate ? watermarkNs : pane * spec.window().paneNs();
       var own = accounts.at(timeNs).processor(spec.index());
-      own.addLate(isLate && !isOperand ? tuples : 0);
-      own.drop("mixed_types", isLate ? 0 : tuples);
+      own.addLate(isLate && !spec.isOperand() ? tuples : 0);
+      own.drop("mixed_types", isLate || !reportsTypes ? 0 : tuples);
       return;
     }
     long overflow = merge(in, pane, isReal, count);
     // An operand's table has the same groups as its trigger's, where their tuples are counted.
-    if (overflow > 0 && !isOperand) {
+    if (overflow > 0 && !spec.isOperand()) {
       accounts
           .at(pane * spec.window().paneNs())
           .processor(spec.index())

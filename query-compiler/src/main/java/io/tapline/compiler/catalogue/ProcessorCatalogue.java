@@ -299,7 +299,7 @@ public final class ProcessorCatalogue {
                 "clear",
                 ArgumentType.TEXT,
                 "the threshold of when",
-                "a number, size or duration; for packets, also a condition",
+                "a number, size or duration, or a condition",
                 "threshold, or condition, that ends an alert once it has begun"),
             new ArgumentInfo(
                 "after",

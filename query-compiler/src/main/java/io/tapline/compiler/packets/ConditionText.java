@@ -46,7 +46,8 @@ public final class ConditionText {
     for (ConditionStep step : steps) {
       if (step.hasOperator()) {
         int precedence = precedence(step.getOperator());
-        // An operator of the same precedence on the right is evaluated first.
+        // Operators associate to the left, so a right side of the same precedence keeps its
+        // parentheses.
         String right = stack.pop().within(precedence + 1);
         String left = stack.pop().within(precedence);
         String text = left + " " + SYMBOLS.get(step.getOperator()) + " " + right;
@@ -79,7 +80,7 @@ public final class ConditionText {
     String function =
         switch (operand.getAggregate()) {
           case "" -> "count";
-          case "PERCENTILE" -> "p" + number(operand.getShare() * 100);
+          case "PERCENTILE" -> percentile(operand.getShare());
           default -> operand.getAggregate().toLowerCase(Locale.ROOT);
         };
     String field = value.getField();
@@ -88,6 +89,11 @@ public final class ConditionText {
             ? ""
             : " where " + ConditionPrinter.text(value.getOnly());
     return field.isEmpty() ? function : "%s(%s%s)".formatted(function, field, only);
+  }
+
+  /** Returns the name of a percentile, such as p99.9 for 0.999. */
+  public static String percentile(double share) {
+    return "p" + BigDecimal.valueOf(share).movePointRight(2).stripTrailingZeros().toPlainString();
   }
 
   private static String number(double number) {

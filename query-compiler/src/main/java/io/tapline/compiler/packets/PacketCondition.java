@@ -53,7 +53,7 @@ public record PacketCondition(
   }
 
   private static List<ConditionStep> compared(Measure measure, double number, Operator operator) {
-    return List.of(step(measure), step(number), step(operator));
+    return List.of(step(measure), TriggerExpression.step(number), TriggerExpression.step(operator));
   }
 
   /**
@@ -149,13 +149,5 @@ public record PacketCondition(
     return ConditionStep.newBuilder()
         .setQuantile(PacketQuantile.newBuilder().setMeasure(measure).setShare(share))
         .build();
-  }
-
-  static ConditionStep step(double constant) {
-    return ConditionStep.newBuilder().setConstant(constant).build();
-  }
-
-  static ConditionStep step(Operator operator) {
-    return ConditionStep.newBuilder().setOperator(operator).build();
   }
 }

@@ -183,13 +183,13 @@ final class PacketMeasures implements TriggerExpression.Functions {
 
   private Value perSecond(Value sum) {
     String unit = sum.unit().equals("bytes") ? "bytes/s" : "1/s";
-    return with(sum, step(windowNs / NS_PER_SECOND), Operator.DIVIDE, unit);
+    return with(sum, TriggerExpression.step(windowNs / NS_PER_SECOND), Operator.DIVIDE, unit);
   }
 
   private static Value with(Value left, ConditionStep right, Operator operator, String unit) {
     List<ConditionStep> steps = new ArrayList<>(left.steps());
     steps.add(right);
-    steps.add(step(operator));
+    steps.add(TriggerExpression.step(operator));
     return new Value(steps, unit);
   }
 

@@ -1,6 +1,6 @@
 package io.tapline.compiler.packets;
 
-import static io.tapline.compiler.packets.PacketCondition.step;
+import static io.tapline.compiler.packets.TriggerExpression.step;
 
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
@@ -22,7 +22,7 @@ public record TriggerCondition(List<ConditionStep> when, List<ConditionStep> cle
    * Parses the arguments {@code when} and {@code clear}. {@code clear} is either a threshold that
    * replaces the one in {@code when}, or a condition that ends an alert.
    *
-   * @param clear ignored unless {@link #isPossible}
+   * @param clear ignored if it is invalid, which TriggerReader reports
    * @param functions functions that both may call
    * @return empty if an argument is invalid, which is reported
    */
@@ -63,7 +63,7 @@ public record TriggerCondition(List<ConditionStep> when, List<ConditionStep> cle
     if (!TriggerExpression.comparesOneNumber(when.steps())) {
       errors.type(
           clear.span(),
-          "clear= can be a threshold only if when= is one comparison with a number",
+          "clear= can be a threshold only if when= compares one value with a number on its right",
           "a condition that ends the alert, such as clear=\"count < 10\"");
       return Optional.empty();
     }

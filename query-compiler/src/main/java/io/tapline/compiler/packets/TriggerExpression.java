@@ -1,7 +1,5 @@
 package io.tapline.compiler.packets;
 
-import static io.tapline.compiler.packets.PacketCondition.step;
-
 import io.tapline.compiler.text.Ast;
 import io.tapline.compiler.text.Errors;
 import io.tapline.compiler.text.Literals;
@@ -29,7 +27,7 @@ public final class TriggerExpression {
   private static final int MAX_DEPTH = 8;
   private static final Pattern TOKEN =
       Pattern.compile(
-          "\\s*(?:([0-9][0-9.]*[A-Za-z]*(?:/s\\b)?)|([pP][0-9]+\\.[0-9]+|[A-Za-z_][\\w-]*)|(>=|<=|&&|\\|\\||[-+*/()<>]))\\s*");
+          "\\s*(?:((?:[0-9][0-9.]*|\\.[0-9]+)[A-Za-z]*(?:/s\\b)?)|([pP][0-9]+\\.[0-9]+|[A-Za-z_]\\w*)|(>=|<=|&&|\\|\\||[-+*/()<>]))\\s*");
   private static final String EXAMPLE =
       "for example \"sum(retransmitted_bytes) / sum(bytes) > 0.1 and count > 100\"";
   private static final List<Map<String, Operator>> LEVELS =
@@ -93,10 +91,9 @@ public final class TriggerExpression {
     Value value(String name, String argument) throws Fault;
   }
 
-  /** Functions that exist whatever their names are, for conditions on unknown parsers. */
+  /** Accepts any function, to check a condition's syntax before its parser is known. */
   private static final Functions ANY =
-      (name, argument) ->
-          new Value(List.of(ConditionStep.newBuilder().setOperand(0).build()), "");
+      (name, argument) -> new Value(List.of(ConditionStep.newBuilder().setOperand(0).build()), "");
 
   /** An operand: its steps, and either the unit of a value or {@code isTruth}. */
   private record Part(List<ConditionStep> steps, String unit, boolean isTruth) {}
@@ -122,21 +119,22 @@ public final class TriggerExpression {
 
   /** Returns true if a text is a condition, whatever its functions are. */
   public static boolean isCondition(String text) {
-    try {
-      parse(text, ANY);
-      return true;
-    } catch (Fault e) {
-      return false;
-    }
+    return steps(text).isPresent();
   }
 
   /** Returns true if a text is a comparison of one function with a number. */
   public static boolean isSimple(String text) {
+    return steps(text)
+        .filter(steps -> steps.size() == 3)
+        .filter(steps -> steps.get(0).hasOperand() && steps.get(1).hasConstant())
+        .isPresent();
+  }
+
+  private static Optional<List<ConditionStep>> steps(String text) {
     try {
-      List<ConditionStep> steps = parse(text, ANY).steps();
-      return steps.size() == 3 && steps.get(0).hasOperand() && steps.get(1).hasConstant();
+      return Optional.of(parse(text, ANY).steps());
     } catch (Fault e) {
-      return false;
+      return Optional.empty();
     }
   }
 
@@ -199,6 +197,14 @@ public final class TriggerExpression {
   /** Returns the unit of the left side of the first comparison. */
   String unit() {
     return comparedUnit;
+  }
+
+  static ConditionStep step(double constant) {
+    return ConditionStep.newBuilder().setConstant(constant).build();
+  }
+
+  static ConditionStep step(Operator operator) {
+    return ConditionStep.newBuilder().setOperator(operator).build();
   }
 
   /** Returns true if a condition is a single comparison with a number on its right. */
@@ -320,19 +326,29 @@ public final class TriggerExpression {
       expect(")");
       return inside;
     }
-    if (Character.isDigit(token.charAt(0))) {
-      Optional<Double> number = Literals.threshold(token);
-      if (number.isEmpty()) {
-        throw new Fault(
-            "%s is not a number".formatted(Names.quoted(token)), "a number, size or duration");
-      }
-      return new Part(List.of(step(number.get())), "", false);
+    if (isNumber(token)) {
+      return new Part(List.of(step(number(token))), "", false);
+    } else if (token.equals("-") && at < tokens.size() && isNumber(tokens.get(at).text())) {
+      return new Part(List.of(step(-number(tokens.get(at++).text()))), "", false);
     }
     if (!Character.isLetter(token.charAt(0))) {
       throw new Fault("%s is unexpected".formatted(Names.quoted(token)), "a value, " + EXAMPLE);
     }
     Value value = functions.value(Names.lower(token), next.argument());
     return new Part(value.steps(), value.unit(), false);
+  }
+
+  private static boolean isNumber(String token) {
+    return Character.isDigit(token.charAt(0)) || token.startsWith(".");
+  }
+
+  private static double number(String token) throws Fault {
+    return Literals.threshold(token)
+        .orElseThrow(
+            () ->
+                new Fault(
+                    "%s is not a number".formatted(Names.quoted(token)),
+                    "a number, size or duration"));
   }
 
   private void expect(String token) throws Fault {

@@ -48,11 +48,10 @@ public final class TupleTriggers {
     long sizeNs = Durations.toNanos(trigger.getWindow().getSize());
     if (!isBrief(trigger)) {
       return Optional.of("its windows are not shorter than a second");
-    } else if (trigger.getWhenCount() > 0) {
-      return Optional.of("it has a condition on several values");
     } else if (trigger.hasJoin() || trigger.getValue().hasDifference()) {
       return Optional.of("it joins tuples");
-    } else if (!AGGREGATES.contains(trigger.getAggregate())) {
+    } else if (!TriggerValues.operands(trigger).stream()
+        .allMatch(operand -> AGGREGATES.contains(operand.getAggregate()))) {
       return Optional.of(
           "the monitor supports only count, sum, avg, min, max, rate, share, flows, distinct and percentiles");
     } else if (sampling.getMode() != Sampling.Mode.OFF) {
@@ -90,7 +89,8 @@ public final class TupleTriggers {
 
   /** Returns true if each of several monitors can test a trigger on its own tuples. */
   private static boolean isShareable(Processor trigger) {
-    return isExtreme(trigger)
+    return trigger.getWhenCount() == 0
+        && isExtreme(trigger)
         && trigger.getTrigger().getAfter() <= 1
         && trigger.getTrigger().getClear() == trigger.getCondition().getThreshold();
   }
