@@ -7,7 +7,7 @@
 //
 // Each field or list element of up to 8 bytes has a *key*: an unsigned number of 1, 2, 4 or 8 bytes that sorts like the
 // values (signed numbers have an offset; for floats, -0 equals 0 and NaN is above all others). Filters, indexes and
-// zone maps compare keys only. A longer field, such as an IPv6 address, is split into *parts* of up to 8 bytes, most
+// zone maps compare keys only. A longer field, such as an IPv6 address, consists of *parts* of up to 8 bytes, most
 // significant first, each with its own key.
 #pragma once
 

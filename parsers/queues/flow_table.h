@@ -174,7 +174,7 @@ class FlowTable {
   std::vector<QueueFlow> flows_;  // by number; the first one is kOthers
   uint32_t free_ = kOthers;
   uint32_t numbered_ = 0;  // flows that have a number
-  uint32_t size_ = 0;      // those of them that have references
+  uint32_t size_ = 0;      // flows that have references
   uint32_t next_aged_ = kOthers;
   uint64_t without_room_ = 0;
 };

@@ -68,7 +68,7 @@ bool apply_types(Op op, std::vector<Type>* stack) {
   return true;
 }
 
-// Evaluates an expression; value_of(instruction) returns what a measure or an operand pushes. Sets *value to the left
+// Evaluates an expression. value_of(instruction) returns the value of a measure or an operand. Sets *value to the left
 // side of the first comparison.
 template <typename ValueOf>
 Verdict evaluate(const Expression& expression, const ValueOf& value_of, Interval* value) {
