@@ -21,8 +21,8 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * The groups of one table of {@link QuerySpec#tables} in one bucket, by pane, and the sums
- * of the next window to close.
+ * The groups of one table of {@link QuerySpec#tables} in one bucket, by pane, and the sums of the
+ * next window to close.
  *
  * <pre>
  *   panes     |  p  |     | p+2 | p+3 | p+4 |        panes with tuples
